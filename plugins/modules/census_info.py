@@ -302,9 +302,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.census_info import TakeCensus
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.census_info import CensusInfo
 
-    return TakeCensus(params)
+    return CensusInfo(params)
 
 
 if __name__ == "__main__":

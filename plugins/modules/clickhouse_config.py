@@ -297,9 +297,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import EditConfig
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import ClickHouseConfig
 
-    return EditConfig(params)
+    return ClickHouseConfig(params)
 
 
 if __name__ == "__main__":

@@ -186,9 +186,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.config_reload import ReloadConfig
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.config_reload import ConfigReload
 
-    return ReloadConfig(params)
+    return ConfigReload(params)
 
 
 if __name__ == "__main__":

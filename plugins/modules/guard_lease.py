@@ -138,9 +138,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.guard_lease import TakeGuardLease
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.guard_lease import GuardLease
 
-    return TakeGuardLease(params)
+    return GuardLease(params)
 
 
 if __name__ == "__main__":

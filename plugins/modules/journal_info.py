@@ -175,9 +175,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_info import ReadJournal
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_info import JournalInfo
 
-    return ReadJournal(params)
+    return JournalInfo(params)
 
 
 if __name__ == "__main__":

@@ -221,10 +221,10 @@ def main() -> None:
 
 def _task(params: Mapping[str, Any]) -> Task:
     from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import (
-        AuditPartitions,
+        PartAuditInfo,
     )
 
-    return AuditPartitions(params)
+    return PartAuditInfo(params)
 
 
 if __name__ == "__main__":

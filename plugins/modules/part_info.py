@@ -170,9 +170,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_info import InspectParts
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_info import PartInfo
 
-    return InspectParts(params)
+    return PartInfo(params)
 
 
 if __name__ == "__main__":

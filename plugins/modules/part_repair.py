@@ -240,9 +240,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_repair import RepairParts
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_repair import PartRepair
 
-    return RepairParts(params)
+    return PartRepair(params)
 
 
 if __name__ == "__main__":

@@ -97,9 +97,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_restore import RestoreParts
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_restore import PartRestore
 
-    return RestoreParts(params)
+    return PartRestore(params)
 
 
 if __name__ == "__main__":

@@ -177,9 +177,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_merge import MergePartitions
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_merge import PartitionMerge
 
-    return MergePartitions(params)
+    return PartitionMerge(params)
 
 
 if __name__ == "__main__":

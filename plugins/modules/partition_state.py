@@ -124,9 +124,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_state import SetState
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_state import PartitionState
 
-    return SetState(params)
+    return PartitionState(params)
 
 
 if __name__ == "__main__":

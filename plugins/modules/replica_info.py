@@ -332,9 +332,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_info import DiagnoseReplica
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_info import ReplicaInfo
 
-    return DiagnoseReplica(params)
+    return ReplicaInfo(params)
 
 
 if __name__ == "__main__":

@@ -234,9 +234,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger import ChangeLedger
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger import ReplicaLedger
 
-    return ChangeLedger(params)
+    return ReplicaLedger(params)
 
 
 if __name__ == "__main__":

@@ -191,10 +191,10 @@ def main() -> None:
 
 def _task(params: Mapping[str, Any]) -> Task:
     from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger_info import (
-        InspectLedger,
+        ReplicaLedgerInfo,
     )
 
-    return InspectLedger(params)
+    return ReplicaLedgerInfo(params)
 
 
 if __name__ == "__main__":

@@ -264,9 +264,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import MoveTables
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import TableMove
 
-    return MoveTables(params)
+    return TableMove(params)
 
 
 if __name__ == "__main__":

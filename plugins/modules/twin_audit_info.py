@@ -131,11 +131,11 @@ findings:
       partition: "20191201"
       replica: ""
       kind: equal
-      means: both tables have it, each part of the table equals one of the twin, and no record tells of a
-        clone
+      means: both tables have the partition, each part of the table equals a part of the twin, and no record
+        explains the copies
       parts: [20191201_0_5_2]
-      reason: 1 of 1 parts of the table equal some of the twin
-      remedy: If these are the same rows, give the statements told
+      reason: 1 of 1 parts of the table equal parts of the twin
+      remedy: If these are the same rows, run the statements of the finding: they drop …
       statements: ["ALTER TABLE db.hits DROP PART '20191201_0_5_2'"]
       record: ""
       seen_twice: true
@@ -210,9 +210,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import AuditTwins
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import TwinAuditInfo
 
-    return AuditTwins(params)
+    return TwinAuditInfo(params)
 
 
 if __name__ == "__main__":

@@ -145,9 +145,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_table import CreateTwins
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_table import TwinTables
 
-    return CreateTwins(params)
+    return TwinTables(params)
 
 
 if __name__ == "__main__":

@@ -146,10 +146,10 @@ def main() -> None:
 
 def _task(params: Mapping[str, Any]) -> Task:
     from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_view import (
-        CreateTwinViews,
+        TwinView,
     )
 
-    return CreateTwinViews(params)
+    return TwinView(params)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     DiskParts,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import (
-    AuditPartitions,
+    PartAuditInfo,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from benchmark.memory import memory_mb
@@ -65,7 +65,7 @@ def measure(arguments: Mapping[str, Any]) -> AuditMeasurement:
         RuntimeError: something was found, or not all of the parts.
     """
     names: list[str] = arguments["on_disk"]
-    task = AuditPartitions(arguments, SameDisks(names))
+    task = PartAuditInfo(arguments, SameDisks(names))
     idle = memory_mb("VmRSS")
     begin = time.perf_counter()
     with ExitStack() as stack:

@@ -84,7 +84,7 @@ def test_a_server_that_does_not_tell_is_refused(server: ClickHouseServer) -> Non
     (refused,) = run_modules(reload(server, NODES, preprocessed=[]))
     assert refused["failed"]
     assert refused["msg"].startswith(
-        f"ClickHouse at 127.0.0.1:{server.http_port} does not tell whether it knows the auxiliary ensemble"
+        f"ClickHouse at 127.0.0.1:{server.http_port} does not report whether it knows the auxiliary ensemble"
         " cold. Run this on the host of the server, and name in preprocessed the file in which"
     )
 

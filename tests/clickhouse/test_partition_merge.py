@@ -101,7 +101,7 @@ def test_only_what_is_hot_and_has_several_parts_is_merged(
 
     passed_by = [
         {**gone, "reason": f"{gone['shard_path']} is no table with replicas in hot"},
-        *({**each, "reason": "it is not in hot alone"} for each in wanted(table, MOVED)),
+        *({**each, "reason": "the partition is not in hot only"} for each in wanted(table, MOVED)),
     ]
     assert checked["changed"]
     assert checked["merged"] == wanted(table, SEVERAL, ALSO)

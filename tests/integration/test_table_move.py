@@ -23,7 +23,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table
     TableSwitch,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import MoveTables
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import TableMove
 from support.ansible.calls import run_playbook
 from support.ansible.twin_runs import ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
@@ -84,9 +84,12 @@ class Place(ModernTables):
             "twin": "{table}_cold",
             "max_listed": 1000,
             "stop_merges": stop_merges,
+            "max_latency": 1.0,
+            "give_up_after": "10m",
+            "max_parts_per_second": 0,
             "progress_file": None,
         }
-        task = MoveTables(params)
+        task = TableMove(params)
         with ExitStack() as stack:
             task.run(Resources(params, stack, check_mode=False))
         self.last_run = str(task.result())

@@ -35,7 +35,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinReplica,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import AuditTwins
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import TwinAuditInfo
 from support.ansible.calls import run_playbook
 from support.ansible.role_runs import summary
 from support.ansible.twin_runs import DAY, ModernTables
@@ -119,8 +119,9 @@ class Ground(ModernTables):
     def audit(self, **options: Any) -> dict[str, Any]:
         """What the task of the module answers."""
         given = {"shard_paths": [self.path], "root": None, "details": "all", "twin": DEFAULT_TWIN}
-        params = {**self.given, **given, **options}
-        task = AuditTwins(params)
+        load = {"max_latency": 1.0, "give_up_after": "10m", "progress_file": None}
+        params = {**self.given, **given, **load, **options}
+        task = TwinAuditInfo(params)
         with ExitStack() as stack:
             task.run(Resources(params, stack, check_mode=False))
         return task.result()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Options that modules share; their documentation is in plugins/doc_fragments."""
+"""Options that modules share. The documentation of these options is in plugins/doc_fragments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MOVES: dict[str, Any] = {
     **PARTS_PER_SECOND,
     **MAX_LISTED,
 }
-"""Of the modules that move partitions, by either way."""
+"""Options of the modules that move partitions, in either way."""
 
 TWIN: dict[str, Any] = {"twin": {"type": "str", "default": "{table}_cold"}}
 TWIN_PLACES: dict[str, Any] = {
@@ -52,7 +52,7 @@ TWIN_PLACES: dict[str, Any] = {
 
 
 def ensemble(*, required: bool = True) -> dict[str, Any]:
-    """The option that says where an ensemble is and how to speak with it."""
+    """Return the option that describes an ensemble: addresses, timeouts, login and TLS."""
     return {
         "type": "dict",
         "required": required,
@@ -70,7 +70,7 @@ def ensemble(*, required: bool = True) -> dict[str, Any]:
 
 
 def clickhouse(*, required: bool = False) -> dict[str, Any]:
-    """The option that says how to ask the ClickHouse servers of the replicas."""
+    """Return the option that describes how to query the ClickHouse servers of the replicas."""
     return {
         "type": "dict",
         "required": required,
@@ -79,7 +79,7 @@ def clickhouse(*, required: bool = False) -> dict[str, Any]:
 
 
 def clickhouse_servers() -> dict[str, Any]:
-    """The option that names ClickHouse servers one by one, and says how to ask them."""
+    """Return the option that names ClickHouse servers one by one and describes how to query them."""
     return {
         "type": "dict",
         "options": {"hosts": {"type": "list", "elements": "str", "required": True}, **_http()},
@@ -87,7 +87,7 @@ def clickhouse_servers() -> dict[str, Any]:
 
 
 def clickhouse_server() -> dict[str, Any]:
-    """The option that says how to ask one ClickHouse server."""
+    """Return the option that describes how to query one ClickHouse server."""
     return {
         "type": "dict",
         "apply_defaults": True,

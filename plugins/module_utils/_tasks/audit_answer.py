@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What modules that audit have in common in what they return."""
+"""Return values that both audit modules share."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from .._partmove.findings.findings import AnyRow, Findings, KindT, RowT
 
 
-def answer_of(report: Findings[RowT, KindT], now: float) -> dict[str, Any]:
-    """All but what was found; ``now`` is the time of the audit in seconds since 1970."""
+def audit_result(report: Findings[RowT, KindT], now: float) -> dict[str, Any]:
+    """Return all common values except the findings. ``now``: time of the audit in seconds since 1970."""
     return {
         "changed": False,
         "kinds": {kind.value: count for kind, count in report.kinds().items()},
@@ -25,8 +25,8 @@ def answer_of(report: Findings[RowT, KindT], now: float) -> dict[str, Any]:
     }
 
 
-def finding_of(row: AnyRow) -> dict[str, Any]:
-    """What was judged, where, and what there is to do about it."""
+def finding_as_result(row: AnyRow) -> dict[str, Any]:
+    """Return one finding: the place, the verdict and the remedy."""
     verdict = row.verdict
     return {
         "shard_path": row.shard_path,

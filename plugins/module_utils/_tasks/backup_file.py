@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Backups of repairs as files: one for each run that deletes or changes something."""
+"""Files with the backups of repairs: one file for each run that deletes or changes znodes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .._partmove.tree.znodes import Znode
 
 
 class BackupFile:
-    """A file in a folder, made when the first znode is saved.
+    """A file in a folder, created when the first znode is saved.
 
-    path: of the file, empty until it is made. planned: the path that it will have.
+    path: path of the file, empty until the file exists. planned: path of the file before and after.
     """
 
     def __init__(self, folder: str, header: BackupHeader) -> None:
@@ -32,28 +32,29 @@ class BackupFile:
         self._file: BinaryIO | None = None
 
     def save(self, ensemble: str, znodes: Sequence[Znode]) -> None:
-        """Append the znodes; all are on disk when this returns, or PartMoveError is raised."""
+        """Append the znodes. All are on disk on return. Raises PartMoveError if they cannot be written."""
         lines = [SavedZnode.of(ensemble, each).encode() for each in znodes]
         try:
             if self._file is None:
-                self._file = self._opened()
+                self._file = self._open()
                 lines.insert(0, self._header.encode())
             self._file.write(b"".join(lines))
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
             raise PartMoveError(
-                f"No backup can be written to {self._folder}: {error.strerror}; nothing was done without one",
+                f"No backup can be written to {self._folder}: {error.strerror}; nothing was changed without"
+                " a backup",
                 remedy="Give as backup a folder that exists, has room, and that this user may write to",
             ) from error
 
     def close(self) -> None:
-        """Close the file; what was saved is on disk already."""
+        """Close the file. Saved znodes are on disk already."""
         if self._file is not None:
             with suppress(OSError):
                 self._file.close()
 
-    def _opened(self) -> BinaryIO:
+    def _open(self) -> BinaryIO:
         descriptor = os.open(self.planned, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         file = os.fdopen(descriptor, "wb")
         self.path = self.planned
@@ -74,7 +75,7 @@ def _name_of(header: BackupHeader) -> str:
 
 
 def read_backup(path: str) -> tuple[BackupHeader, list[SavedZnode]]:
-    """What is in the file; raises PartMoveError where it cannot be read, FormatError for anything else."""
+    """Return the contents. Raises PartMoveError for an unreadable file, FormatError for another format."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of census_info: says what fills an ensemble that runs, and what of it need not be there."""
+"""The task of census_info: count the contents of a running ensemble and report removable znodes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .._partmove.formats.layout import check_shard_path
 from .resources import Resources, coordination_root
 
 
-class TakeCensus:
+class CensusInfo:
     """Implements Task for census_info."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         self._places = Places(coordination_root(params), check_shard_path(params["ddl_path"]))
         self._limits = limits_of(params)
         self._reads_per_second = checked_count("znodes_per_second", params["znodes_per_second"])
@@ -33,11 +33,11 @@ class TakeCensus:
         self._found: dict[str, Any] = {}
 
     def result(self) -> dict[str, Any]:
-        """The census; nothing before it is complete."""
+        """Return the census; nothing before the census is complete."""
         return {"changed": False, **self._found}
 
     def run(self, resources: Resources) -> None:
-        """Read every znode, and then ask the servers: a table that was made meanwhile is on one of them."""
+        """Read every znode, then query the servers, so that they know tables created meanwhile."""
         hot = resources.open_ensemble("hot", reads_per_second=self._reads_per_second)
         census = take_census(hot, self._places)
         answers = None if self._clients is None else ask_servers(self._clients)

@@ -1,7 +1,7 @@
 # Copyright: olap.partmove contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The task of clickhouse_config: an ensemble in the configuration of a ClickHouse server."""
+"""The task of clickhouse_config: edit an ensemble in the configuration of a ClickHouse server."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _ENSEMBLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _NAME_OF_HOT = "default"
 
 
-class EditConfig:
+class ClickHouseConfig:
     """Implements Task for clickhouse_config."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         self._params = params
         tag: str = params["element"]
         self._element = place_of(tag, params["name"] or "")
-        self._wanted = ElementContent.of(params) if params["state"] == "present" else None
+        self._content = ElementContent.of(params) if params["state"] == "present" else None
         name = params["substitution"] or DEFAULT_SUBSTITUTIONS[tag]
         self._tag = tag
         self._style = Style(
@@ -53,7 +53,7 @@ class EditConfig:
         self._warnings: list[str] = []
 
     def result(self) -> dict[str, Any]:
-        """What the configuration says, and which files were changed for that."""
+        """Return the configured ensemble and the changed files."""
         change = self._change
         if change is None:
             return {"changed": False}
@@ -85,13 +85,13 @@ class EditConfig:
         }
 
     def run(self, resources: Resources) -> None:
-        """Read the configuration, edit it, and write it unless that is only asked about."""
+        """Read and edit the configuration; write the files except in check mode."""
         require_lxml()
         files = ConfigFiles(str(Path(self._params["path"]).absolute()))
         change = self._edit(files)
         check_replaceable(change.edits)
-        if self._wanted is not None and self._params["check_members"]:
-            self._check_members(self._wanted)
+        if self._content is not None and self._params["check_members"]:
+            self._check_members(self._content)
         self._warnings = [*change.unknown, *hard_links(change.edits)]
         if not resources.check_mode:
             self._backups = replace_files(change.edits, files.main, backup=self._params["backup"])
@@ -99,18 +99,18 @@ class EditConfig:
         self._modified = files.modified(_paths_of_element(change) or [*change.read, *files.drop_in_folders()])
 
     def _edit(self, files: ConfigFiles) -> ConfigChange:
-        if self._wanted is None:
+        if self._content is None:
             return ensure_absent(files, self._element, self._style)
-        return ensure_present(files, self._element, self._wanted, self._style)
+        return ensure_present(files, self._element, self._content, self._style)
 
-    def _check_members(self, wanted: ElementContent) -> None:
-        root = wanted.settings.get("root", "")
-        members = [MemberAddress(node.host, int(node.port), secure=node.secure) for node in wanted.nodes]
+    def _check_members(self, content: ElementContent) -> None:
+        root = content.settings.get("root", "")
+        members = [MemberAddress(node.host, int(node.port), secure=node.secure) for node in content.nodes]
         check_members(members, root, self._params["member_timeout"])
 
 
 def place_of(element: str, name: str) -> str:
-    """Where the ensemble is below the root; raises PartMoveError for a name that it cannot have."""
+    """Return the place of the element below the root. Raises PartMoveError for an invalid name."""
     if element != AUXILIARY_ELEMENT:
         if not name:
             return element
@@ -120,14 +120,14 @@ def place_of(element: str, name: str) -> str:
         )
     if not _ENSEMBLE_NAME.fullmatch(name) or name == _NAME_OF_HOT:
         raise PartMoveError(
-            f"name is {name!r}, which is no name for an auxiliary ensemble",
+            f"name is {name!r}, which is not a valid name of an auxiliary ensemble",
             remedy="Use letters, digits, '_' and '-', a letter first; default is the ensemble of <zookeeper>",
         )
     return f"{element}/{name}"
 
 
 def _paths_of_element(change: ConfigChange) -> list[str]:
-    """The files that have the element."""
+    """Return the files that contain the element."""
     return [path for path in (change.path, change.substitutions_path) if path]
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts and groups of an inventory, made of the clusters that a ClickHouse server knows."""
+"""Hosts and groups of an inventory, from the clusters of a ClickHouse server or its configuration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RESERVED = frozenset({"all", "ungrouped"})
 
 @dataclass
 class ClusterHost:
-    """One host: its name in the inventory, its variables, and its groups: those of a cluster and a shard."""
+    """One host: its name in the inventory, its variables, and pairs of a cluster group and a shard group."""
 
     name: str
     groups: list[tuple[str, str]] = field(default_factory=list)
@@ -36,9 +36,9 @@ class ClusterHost:
 def read_clusters(
     config: str | None, include_from: str | None, element: str | None, server: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Every replica of every cluster, of the file ``config`` or else of a server, as plain values.
+    """Return every replica of every cluster as plain values, from the file ``config`` or else from a server.
 
-    ``server`` is as the option ``clickhouse`` of a module that asks one. Raises PartMoveError.
+    server: like the option ``clickhouse`` of a module that queries one server. Raises PartMoveError.
     """
     if config is None:
         nodes = nodes_of_server(client_of(server))
@@ -50,19 +50,19 @@ def read_clusters(
 def hosts_of(
     rows: Sequence[Mapping[str, Any]], clusters: Sequence[str] | None, prefix: str
 ) -> list[ClusterHost]:
-    """The hosts in the order of the clusters, shards and replicas; ``clusters`` None for all there are.
+    """Return the hosts in the order of clusters, shards and replicas; ``clusters`` is None for all clusters.
 
-    A host that is several times in the clusters has the variables of the first time. Raises FormatError
-    when there is no such cluster, and when two groups would have one name.
+    A host in several clusters has the variables of its first occurrence. Raises FormatError for an unknown
+    cluster, and if two groups would have the same name.
     """
     nodes = [ClusterNode(**row) for row in rows]
     known = list(dict.fromkeys(node.cluster for node in nodes))
     wanted = known if clusters is None else list(dict.fromkeys(clusters))
     missing = [name for name in wanted if name not in known]
     if missing or not known:
-        there = f"there are {first_few(known, 10)}" if known else "there is none at all"
+        there = f"there are {first_few(known, 10)}" if known else "no cluster is configured"
         what = f"There is no cluster {first_few(missing)}" if missing else "There is no cluster"
-        raise FormatError(f"{what}; {there}", remedy="Give the names of clusters that are there")
+        raise FormatError(f"{what}; {there}", remedy="Give the names of existing clusters")
     nodes = [node for name in wanted for node in nodes if node.cluster == name]
     ports: dict[str, set[int]] = {}
     for node in nodes:
@@ -84,7 +84,7 @@ def hosts_of(
 def _nodes_of_files(path: str, include_from: str | None, element: str | None) -> list[ClusterNode]:
     if LXML_IMPORT_ERROR is not None:
         raise PartMoveError(
-            "The Python package lxml is not there, which reads configurations of ClickHouse",
+            "The Python package lxml is missing, and reading a configuration of ClickHouse needs it",
             remedy="Install lxml for the Python that runs Ansible",
         )
     source = ConfigFiles(path)
@@ -100,19 +100,19 @@ def _nodes_of_files(path: str, include_from: str | None, element: str | None) ->
 def _include_from_of(config: Config) -> str:
     path, problem = config.include_from()
     if problem:
-        raise FormatError(problem, remedy="Say with include_from which file that is")
+        raise FormatError(problem, remedy="Name the file with include_from")
     return path
 
 
 class _Groups:
-    """Names of groups, each of one cluster or of one shard of it."""
+    """Names of groups, each for one cluster or one shard of a cluster."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._meaning: dict[str, str] = {}
 
     def of(self, node: ClusterNode) -> tuple[str, str]:
-        """The group of the cluster and that of the shard."""
+        """Return the groups of the cluster and of the shard. Raises FormatError for a name in use."""
         cluster = re.sub(r"\W", "_", f"{self._prefix}{node.cluster}", flags=re.ASCII)
         if cluster[0].isdigit():
             cluster = f"_{cluster}"
@@ -124,7 +124,7 @@ class _Groups:
     def _claim(self, group: str, meaning: str) -> None:
         other = self._meaning.setdefault(group, meaning)
         if group in _RESERVED or other != meaning:
-            taken = "is Ansible's own" if group in _RESERVED else f"is that of {other} already"
+            taken = "is reserved by Ansible" if group in _RESERVED else f"is already the group of {other}"
             raise FormatError(
                 f"The group of {meaning} would be {group}, which {taken}",
                 remedy="Give a group_prefix, or only some of the clusters",
@@ -132,7 +132,10 @@ class _Groups:
 
 
 def _host_name(node: ClusterNode, *, alone: bool) -> str:
-    """The host, with the port where several servers are on it; without colons, which part patterns."""
+    """Return the host, with the port if several servers run on the host.
+
+    Without colons, since Ansible splits patterns at colons.
+    """
     host = node.host.replace(":", "-")
     return host if alone else f"{host}-{node.port}"
 

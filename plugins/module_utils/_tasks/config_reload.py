@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of config_reload: a running server that works with an auxiliary ensemble as it was configured."""
+"""The task of config_reload: make a running server use an auxiliary ensemble as configured."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .clickhouse_config import place_of, require_lxml
 from .resources import Resources, client_of
 
 
-class ReloadConfig:
+class ConfigReload:
     """Implements Task for config_reload."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         require_lxml()
         self._name: str = params["name"]
         place_of(AUXILIARY_ELEMENT, self._name)
@@ -37,7 +37,7 @@ class ReloadConfig:
         self._known: KnownEnsemble | None = None
 
     def result(self) -> dict[str, Any]:
-        """What the server has of the ensemble, and whether it was made to."""
+        """Return the ensemble as the server knows it, and whether the configuration was reloaded."""
         known = self._known
         if known is None:
             return {"changed": False}
@@ -52,15 +52,15 @@ class ReloadConfig:
         }
 
     def run(self, resources: Resources) -> None:
-        """Look, and have the server read its configuration again where that could help."""
+        """Check the server, and reload its configuration if a reload could help."""
         server = self._server
         self._version = server.version()
         self._known = known = server.look()
         if known.read is None and known.answers is None:
             raise PartMoveError(
-                f"{self._label} does not tell whether it knows the auxiliary ensemble {self._name}",
-                remedy="Run this on the host of the server, and name in preprocessed the file in which the "
-                "server writes down what it has made of its configuration",
+                f"{self._label} does not report whether it knows the auxiliary ensemble {self._name}",
+                remedy="Run the module on the host of the server, and give as preprocessed the file in which"
+                " the server writes its preprocessed configuration",
             )
         if not server.unlike(known):
             return
@@ -76,11 +76,11 @@ class ReloadConfig:
                 self._changed = not self._reason
 
     def _judge(self, known: KnownEnsemble) -> None:
-        """Say whether a restart may help; raises PartMoveError where it does not."""
+        """Set the reason for a restart. Raises PartMoveError if a restart does not help."""
         if known.is_known and known.problem:
             raise PartMoveError(
                 f"{self._label} knows the auxiliary ensemble {self._name} and cannot work with it:"
                 f" {known.problem}",
-                remedy="See that its members serve this server, and that the znode of its root is there",
+                remedy="Check that its members serve this server, and that the znode of its root exists",
             )
         self._reason = self._server.unlike(known)

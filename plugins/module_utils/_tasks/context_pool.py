@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What each worker works with: its own of what remembers, and all of them the same sessions."""
+"""Contexts of workers: each worker has its own caches, and all workers share the sessions."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from .._partmove.tree.overlay import OverlayStore
 from .._partmove.tree.ports import Clock, ZnodeStore
 from .resources import SystemClock
 
-_World = TypeVar("_World")
+_Context = TypeVar("_Context")
 
 
-class ContextPool(Generic[_World]):
-    """Lends a context to whoever works on a shard path."""
+class ContextPool(Generic[_Context]):
+    """Lends each worker a context of its own while the worker is busy with a shard path."""
 
     def __init__(
         self,
         stores: Sequence[ZnodeStore],
-        make: Callable[[Sequence[ZnodeStore], Clock], _World],
+        make: Callable[[Sequence[ZnodeStore], Clock], _Context],
         ending: threading.Event | None,
     ) -> None:
-        """Take the stores that ``make`` is given for each context, as they are lent.
+        """Keep the sessions that all contexts share. ``make`` builds a context from stores and a clock.
 
-        With ``ending`` what is lent raises Interrupted when the run is about to end.
+        ending: if given, stores and clocks of contexts raise Interrupted once the event is set.
         """
         self._stores = stores
         self._make = make
         self._ending = ending
-        self._free: SimpleQueue[_World] = SimpleQueue()
+        self._free: SimpleQueue[_Context] = SimpleQueue()
 
     @contextmanager
-    def one(self) -> Iterator[_World]:
-        """A context that nobody else has; in check mode one that knows of no other shard path."""
+    def lend(self) -> Iterator[_Context]:
+        """Lend a context to the caller alone. In check mode a context has no writes to other shard paths."""
         try:
             context = self._free.get_nowait()
         except Empty:
@@ -49,8 +49,8 @@ class ContextPool(Generic[_World]):
         if not isinstance(self._stores[0], OverlayStore):
             self._free.put(context)
 
-    def _new(self) -> _World:
-        stores, clock = [_apart(each) for each in self._stores], SystemClock()
+    def _new(self) -> _Context:
+        stores, clock = [_own_store(each) for each in self._stores], SystemClock()
         if self._ending is None:
             return self._make(stores, clock)
         interruption = Interruption(self._ending)
@@ -60,6 +60,6 @@ class ContextPool(Generic[_World]):
         )
 
 
-def _apart(store: ZnodeStore) -> ZnodeStore:
-    """The store; where it only remembers what is written, one that has nothing to remember yet."""
+def _own_store(store: ZnodeStore) -> ZnodeStore:
+    """Return the store; instead of an overlay, a fresh overlay without remembered writes."""
     return store.fresh() if isinstance(store, OverlayStore) else store

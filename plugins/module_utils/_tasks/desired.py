@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a module that moves partitions is asked for: by a plan, by a list of partitions, or by shard paths."""
+"""The partitions that a module is asked to move: from a plan, a list of partitions, or shard paths."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _SHARE = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
 
 
 class DesiredPartitions:
-    """What there is to do, sorted; the rows of a plan file are read when their turn comes."""
+    """The requested partitions, sorted by shard path. Rows of a plan are read one shard path at a time."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         path, partitions = params["plan"], params["partitions"]
         self._state = State.named(params["state"])
-        self._whole = sorted({check_shard_path(each) for each in params["shard_paths"] or ()})
+        self._whole_shard_paths = sorted({check_shard_path(each) for each in params["shard_paths"] or ()})
         self._plan: Plan | None = None
         self._counts: Mapping[str, Counter[State]]
         self._read: Callable[[str], Sequence[PlanRow]]
@@ -39,7 +39,7 @@ class DesiredPartitions:
             self._name = f"{path}, rows_digest {plan.header.rows_digest}"
             self._counts, self._read, self._partitions = plan.counts, plan.read, plan.partitions
         else:
-            self._name = "a list of shard paths" if self._whole else "a list of partitions"
+            self._name = "a list of shard paths" if self._whole_shard_paths else "a list of partitions"
             rows = rows_from_list(partitions or (), self._state)
             listed = {each: tuple(group) for each, group in groupby(rows, key=lambda row: row.shard_path)}
             self._counts = {each: Counter(row.state for row in group) for each, group in listed.items()}
@@ -47,60 +47,63 @@ class DesiredPartitions:
             self._partitions = lambda path, state: [
                 row.partition for row in listed[path] if row.state is state
             ]
-        self._keep(params["share"])
+        self._select_share(params["share"])
 
-    def _keep(self, share: str) -> None:
-        """Leave out what is not of the share. Raises PartMoveError for one that cannot be."""
+    def _select_share(self, share: str) -> None:
+        """Keep only the shard paths of the share, such as 2/4. Raises PartMoveError for an invalid share."""
         match = _SHARE.fullmatch(share)
         number, of = map(int, match.groups()) if match else (1, 0)
         if number > of:
             raise PartMoveError(
-                f"share is {share!r}", remedy="Give a number and how many there are, such as 2/4"
+                f"share is {share!r}",
+                remedy="Give the number of this share and the number of shares, such as 2/4",
             )
         if of > 1:
-            # By their order, so that the shards of a table, which are much alike, go to different shares.
-            ours = frozenset(sorted({*self._whole, *self._counts})[number - 1 :: of])
-            self._whole = [each for each in self._whole if each in ours]
+            # Neighbours in the order are shards of one table and about equally large: spread these.
+            ours = frozenset(sorted({*self._whole_shard_paths, *self._counts})[number - 1 :: of])
+            self._whole_shard_paths = [each for each in self._whole_shard_paths if each in ours]
             self._counts = {each: counts for each, counts in self._counts.items() if each in ours}
             self._name += f", share {share}"
 
     @property
-    def whole(self) -> Sequence[str]:
-        """The shard paths that were given by name, without partitions."""
-        return self._whole
+    def whole_shard_paths(self) -> Sequence[str]:
+        """The shard paths that the option ``shard_paths`` names."""
+        return self._whole_shard_paths
 
     def check_cluster(self, hot: ZnodeReader) -> None:
-        """Raise PlanError for a plan of another cluster; what is given by name is of this one."""
+        """Raise PlanError if the plan was made for another cluster. Lists of names need no check."""
         if self._plan is not None:
             check_origin(hot, self._plan.header.origin, str(self._plan.path))
 
-    def survey(self) -> tuple[list[str], int]:
-        """The shard paths with something to do, and how many partitions that are, as far as it is known."""
-        wanted = {each: counts[self._state] for each, counts in self._counts.items() if counts[self._state]}
-        return [*self._whole, *wanted], sum(wanted.values())
+    def scope(self) -> tuple[list[str], int]:
+        """Return the shard paths with partitions to move, and the known number of these partitions."""
+        requested = {
+            each: counts[self._state] for each, counts in self._counts.items() if counts[self._state]
+        }
+        return [*self._whole_shard_paths, *requested], sum(requested.values())
 
-    def sizes(self) -> list[int]:
-        """How many partitions each shard path has to be worked on, as far as that is known; else 1."""
+    def partition_counts(self) -> list[int]:
+        """Return the number of partitions to move for each shard path; 1 if unknown."""
         planned = [counts[self._state] for counts in self._counts.values() if counts[self._state]]
-        return [*(1 for _each in self._whole), *planned]
+        return [*(1 for _each in self._whole_shard_paths), *planned]
 
     def event(self) -> dict[str, object]:
-        """What a journal keeps of it. Nobody knows yet how many partitions whole shard paths have."""
-        shard_paths, partitions = self.survey()
-        known = {} if self._whole else {"partitions": partitions}
+        """Return the fields for the journal, without a count while partitions of shard paths are unknown."""
+        shard_paths, partitions = self.scope()
+        known = {} if self._whole_shard_paths else {"partitions": partitions}
         return {"state": self._state.value, "work": self._name, "shard_paths": len(shard_paths), **known}
 
     def by_shard_path(self) -> Iterator[tuple[str, list[str] | None]]:
-        """Each shard path with the partitions that are to get the state; None for all that there are."""
-        for shard_path in self._whole:
+        """Yield each shard path with the partitions to move, or with None for all its partitions."""
+        for shard_path in self._whole_shard_paths:
             yield shard_path, None
         for shard_path, counts in self._counts.items():
             if counts[self._state]:
-                # Not in a variable here, which would keep all that the plan says while they are worked on.
+                # A local variable here would keep the partitions in memory while they are moved.
                 yield shard_path, self._partitions(shard_path, self._state)
 
     def other_rows(self) -> Iterator[PlanRow]:
-        """The rows that want another state."""
+        """Yield the rows that request the other state."""
         for shard_path, counts in self._counts.items():
             if sum(counts.values()) > counts[self._state]:
                 yield from (row for row in self._read(shard_path) if row.state is not self._state)

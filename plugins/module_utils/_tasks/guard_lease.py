@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of guard_lease: takes the turn to look after the tables, or gives it back."""
+"""The task of guard_lease: take or release the lease of the scheduled guard."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .resources import Resources, coordination_root
 _LONGEST_OWNER = 200
 
 
-class TakeGuardLease:
+class GuardLease:
     """Implements Task for guard_lease."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises FormatError for those that cannot be."""
+        """Read the options of the module. Raises FormatError for invalid values."""
         self._root = coordination_root(params)
         self._name: str = params["name"]
         self._is_to_take = params["state"] == "taken"
@@ -33,7 +33,7 @@ class TakeGuardLease:
         self._seconds_left = 0.0
 
     def result(self) -> dict[str, Any]:
-        """Who has the turn, and who had it."""
+        """Return the holder of the lease and the former holder."""
         is_ours = self._holder is not None and self._holder.owner == self._claim.owner
         return {
             "changed": self._holder != self._former,
@@ -45,12 +45,12 @@ class TakeGuardLease:
         }
 
     def run(self, resources: Resources) -> None:
-        """Take the turn or give it back, as the option ``state`` says."""
-        turns = TimedLeases(resources.open_ensemble("hot"), self._root)
+        """Take or release the lease, as the option ``state`` says."""
+        leases = TimedLeases(resources.open_ensemble("hot"), self._root)
         if self._is_to_take:
-            self._holder, self._former, self._seconds_left = turns.take(self._name, self._claim)
+            self._holder, self._former, self._seconds_left = leases.take(self._name, self._claim)
             return
-        self._former = turns.give_back(self._name, self._claim.owner)
+        self._former = leases.give_back(self._name, self._claim.owner)
         if self._former is not None and self._former.owner != self._claim.owner:
             self._holder = self._former
 
@@ -62,7 +62,7 @@ def _owner(text: str) -> str:
     if text.strip() and text.isprintable() and len(text) <= _LONGEST_OWNER:
         return text
     raise FormatError(
-        f"The owner is {text[:_LONGEST_OWNER]!r}, which tells nobody who has the turn",
+        f"The owner is {text[:_LONGEST_OWNER]!r}, which does not identify the holder of the lease",
         remedy=f"Give 1 to {_LONGEST_OWNER} printable characters that no other run gives",
     )
 
@@ -72,6 +72,6 @@ def _ttl(text: str) -> int:
     if 0 < seconds <= LONGEST_SECONDS:
         return seconds
     raise FormatError(
-        f"ttl is {text!r}, and a turn lasts from one second to a week",
+        f"ttl is {text!r}, and a lease lasts from one second to a week",
         remedy="Give more than the longest step of a run takes",
     )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Journals of runs as files: where they are, how they are written, and what a run begins and ends with."""
+"""Journals of runs as files: location, writing, and the first and last event of a run."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from .._partmove.text import format_time
 from .._partmove.tree.ports import Clock, ZnodeStore
 
 COLLECTION_VERSION = "0.1.0"
-"""As galaxy.yml has it, which is not on the host that a module runs on."""
+"""Version in galaxy.yml, a file that hosts with running modules do not have."""
 
 _PLACE = Path("olap.partmove", "journal.jsonl")
 _CHUNK_BYTES = 1024 * 1024
 
 
 def default_path() -> Path:
-    """The journal of the user that this runs as, in the folder for states as the XDG specification has it.
+    """Return the default journal of the current user, in the state folder of the XDG specification.
 
-    Raises PartMoveError where the user has no home folder.
+    Raises PartMoveError if the user has no home folder.
     """
     folder = Path(os.environ.get("XDG_STATE_HOME", ""))
-    # The specification lets a relative path count as none.
+    # The specification says to ignore a relative path.
     if folder.is_absolute():
         return folder / _PLACE
     try:
@@ -51,25 +51,25 @@ def default_path() -> Path:
 
 
 class NullJournal:
-    """Implements Journal where nobody wants one."""
+    """Implements Journal without a file."""
 
     def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
-        """Forget what is done."""
+        """Discard the rows."""
 
 
 class FileJournal:
-    """Implements Journal: appends lines, all with the id of the run that it was opened for.
+    """Implements Journal: appends lines with the id of the run to a file.
 
-    Runs that go on at the same time may write to one file: lines are handed over whole, many at once, and the
-    system appends them one after the other. Threads of one run take turns.
+    Several runs may write to one file at the same time: each write has whole lines, and the system appends
+    the writes one after the other. Threads of one run share a lock.
     """
 
     def __init__(self, path: Path, clock: Clock, run: str) -> None:
-        """Open the file, making it if need be; raises PartMoveError when that cannot be."""
+        """Open or create the file. Raises PartMoveError if that fails."""
         self._path = path
         self._clock = clock
         self._run = run
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         try:
             self._descriptor = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -77,12 +77,12 @@ class FileJournal:
         self._is_cut = self._ends_within_a_line()
 
     def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
-        """Append a line for each row; all are on disk when this returns, or PartMoveError is raised."""
+        """Append a line for each row. All lines are on disk on return. Raises PartMoveError on failure."""
         when = format_time(int(self._clock.now() * 1000))
         pending = bytearray()
         written = False
         try:
-            with self._turn:
+            with self._lock:
                 for line in encoded_lines(when, self._run, event, rows):
                     pending += line
                     if len(pending) >= _CHUNK_BYTES:
@@ -97,36 +97,36 @@ class FileJournal:
             raise unwritable(self._path, error) from error
 
     def close(self) -> None:
-        """Close the file; what was recorded is on disk already, and of what was not `record` has told."""
+        """Close the file. Recorded lines are on disk already; `record` has raised an error for all others."""
         with suppress(OSError):
             os.close(self._descriptor)
 
     def _write(self, lines: bytes) -> None:
         data = b"\n" + lines if self._is_cut else lines
-        # Until all of it is written, the file may end within a line.
+        # Until the whole write succeeds, the file may end with an incomplete line.
         self._is_cut = True
         while data:
             data = data[os.write(self._descriptor, data) :]
         self._is_cut = False
 
     def _ends_within_a_line(self) -> bool:
-        """Whether a run that was killed has left a line that has no end."""
-        found = os.fstat(self._descriptor)
-        if not stat.S_ISREG(found.st_mode) or not found.st_size:
+        """Return whether the file ends with an incomplete line, as a killed run may leave."""
+        status = os.fstat(self._descriptor)
+        if not stat.S_ISREG(status.st_mode) or not status.st_size:
             return False
         try:
             with self._path.open("rb") as file:
                 file.seek(-1, os.SEEK_END)
                 return file.read(1) != b"\n"
         except OSError:
-            # Whoever may write a file need not be able to read it. A line end too many does no harm.
+            # The user may be allowed to write but not to read the file. An extra line end does no harm.
             return True
 
 
 def open_journal(given: str | None, clock: Clock) -> FileJournal | NullJournal:
-    """The journal that the option ``journal`` asks for: the default for None, none for an empty text.
+    """Return the journal for the option ``journal``: the default file for None, no file for an empty text.
 
-    Raises PartMoveError where it cannot be written.
+    Raises PartMoveError if the file cannot be written.
     """
     if given == "":
         return NullJournal()
@@ -141,7 +141,7 @@ def open_journal(given: str | None, clock: Clock) -> FileJournal | NullJournal:
 
 
 def unwritable(path: Path, error: OSError) -> PartMoveError:
-    """What to say of a journal that cannot be written."""
+    """Return the error for a journal that cannot be written."""
     return PartMoveError(
         f"The journal {path} cannot be written: {error.strerror}",
         remedy="Give as journal a path in a folder that exists and that this user may write to, or an empty"
@@ -157,13 +157,13 @@ def journalled_run(
     work: Mapping[str, object],
     counts: Callable[[], Mapping[str, int]],
 ) -> Iterator[None]:
-    """Let the journal have the begin of a run and, however it ends, its end.
+    """Record the start of a run and, however the run ends, its end.
 
-    ensembles: hot and cold; None where only servers speak with cold. work: further fields of `Event.STARTED`.
-    counts: what the run has done by then.
+    ensembles: hot and cold; cold is None if only servers have sessions with it. work: further fields of
+    `Event.STARTED`. counts: returns the counts at the end of the run.
     """
     hot, cold = ensembles
-    begin = {
+    first_fields = {
         "module": module,
         "collection": COLLECTION_VERSION,
         "user": _user(),
@@ -172,7 +172,7 @@ def journalled_run(
         "hot": f"{','.join(hot.addresses)}{hot.chroot}",
         "cold": "" if cold is None else f"{','.join(cold.addresses)}{cold.chroot}",
     }
-    journal.record(Event.STARTED, [{**begin, **work}])
+    journal.record(Event.STARTED, [{**first_fields, **work}])
     error = ""
     try:
         yield

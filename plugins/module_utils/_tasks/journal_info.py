@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of journal_info: says what runs wrote down."""
+"""The task of journal_info: report the events of runs from a journal."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .journal_file import default_path
 from .resources import Resources
 
 
-class ReadJournal:
+class JournalInfo:
     """Implements Task for journal_info."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         path, shard_path, partition = params["path"], params["shard_path"], params["partition"]
         most, since = params["max_listed"], params["since"]
         if most < 0:
@@ -39,7 +39,7 @@ class ReadJournal:
         self._history = History(query, most)
 
     def result(self) -> dict[str, Any]:
-        """What was found so far."""
+        """Return the findings so far."""
         history, runs = self._history, self._history.runs
         return {
             "changed": False,

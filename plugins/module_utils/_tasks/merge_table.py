@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A table of which partitions are to be merged: its replicas, and where its partitions are."""
+"""A table with partitions to merge: its replicas, and the locations of its partitions."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Replica(NamedTuple):
 
 
 class MergeTable:
-    """Reads one shard path in both ensembles; raises FormatError for znodes that are not understood."""
+    """Reads one shard path in both ensembles. Raises FormatError for invalid znodes."""
 
     def __init__(self, hot: ZnodeStore, cold: ZnodeReader, shard_path: str, root: str) -> None:
-        """Read what the replicas are; raises NoSuchTable where hot has none, and as `read_binding` does."""
+        """Read the replicas. Raises NoSuchTable if hot has no replica, and the errors of `read_binding`."""
         self._hot, self._cold = hot, cold
         self._layout = layout = ShardLayout(shard_path)
         read_binding(hot, cold, root, layout)
@@ -49,15 +49,15 @@ class MergeTable:
         self._listed: tuple[NamesByPartition, NamesByPartition] | None = None
 
     def location(self, partition_id: str) -> Location:
-        """Where the partition is at this moment, on the leader of each ensemble."""
+        """Return the current location of the partition, as known to the leader of each ensemble."""
         self._listed = None
         for reader in (self._hot, self._cold):
             reader.sync(self._layout.path)
-        return self.location_seen(partition_id)
+        return self.listed_location(partition_id)
 
-    def location_seen(self, partition_id: str) -> Location:
-        """Where the partition was when parts were listed last, which takes no second look at them."""
-        # State first: a move writes it once the copies are there.
+    def listed_location(self, partition_id: str) -> Location:
+        """Return the location by the last listing of parts. Lists the parts only the first time."""
+        # Read State before the parts: a move writes State after the copies.
         state = self._hot.read([self._layout.state(partition_id)])[0]
         if self._listed is None:
             names = sorted(

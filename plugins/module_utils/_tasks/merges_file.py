@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The file merges.sql of a report: which partitions are to be merged, in which order."""
+"""Read merges.sql of a report: the partitions to merge, in order."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _LINE = re.compile(r"OPTIMIZE TABLE \S.* PARTITION ID '(?P<partition>[^']+)' FIN
 
 
 class Merge(NamedTuple):
-    """A partition to be merged."""
+    """A partition to merge."""
 
     shard_path: str
     partition: str
 
 
 def merges_in(lines: Iterable[str], where: str) -> Iterator[Merge]:
-    """The merges in the lines of the file ``where``; comments and empty lines are passed by.
+    """Yield the merges in the lines of the file ``where``. Skips comments and empty lines.
 
-    Raises FormatError for any other line that no report wrote.
+    Raises FormatError for any other line that no report writes.
 
     >>> about = '{"partition": "2019", "shard_path": "/ch/a"}'
     >>> line = f"OPTIMIZE TABLE a PARTITION ID '2019' FINAL; -- {about}"
@@ -49,8 +49,8 @@ def _merge(line: str, where: str) -> Merge:
         about = None
     if match is None or not isinstance(about, dict) or about.get("partition") != match["partition"]:
         raise FormatError(
-            f"{where}: this is no statement as a report writes it: {shortened(line)}",
-            remedy="Delete lines of the file as you like, but leave the others as they are",
+            f"{where}: this is not a statement of a report: {shortened(line)}",
+            remedy="You may delete lines of the file, but leave all other lines unchanged",
         )
     path = about.get("shard_path")
     return Merge(

@@ -6,8 +6,8 @@
 
 Both promise the same:
 
-- Everything that can be checked beforehand is checked before anything is written.
-- Check mode runs the code of a run over ensembles and servers that only remember what is written.
+- All checks that need no write run before the first write.
+- Check mode runs the same code over ensembles and servers that only remember writes.
 - A table that was dropped since the plan was made defers its partitions; other tables are moved. If no table
   of the plan exists, or a shard path given by name does not, the run fails: the root or the chroot is wrong.
 - Progress is shown for each partition, and the run waits for its pace between partitions.
@@ -74,19 +74,19 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         return self._unreadable or self._tally.failure
 
     def result(self) -> dict[str, Any]:
-        """Return what was done so far, as the module returns it."""
+        """Return the result of the module so far."""
         seconds = self._clock.now() - self._began
         return self._tally.result(check_mode=self._check_mode, seconds=seconds)
 
     def run(self, resources: Resources) -> None:
-        """Check what can be checked beforehand, then work on one shard path after the other."""
+        """Check all preconditions, then work on the shard paths."""
         self._check_mode = resources.check_mode
-        shard_paths, self._tally.expected = self._work.survey()
-        workers = workers_for(self._params["workers"], self._work.sizes())
+        shard_paths, self._tally.expected = self._work.scope()
+        workers = workers_for(self._params["workers"], self._work.partition_counts())
         stores = self._open(resources)
         self._work.check_cluster(stores[0])
         journal = resources.open_journal()
-        check_tables(stores[0], shard_paths, required=self._work.whole)
+        check_tables(stores[0], shard_paths, required=self._work.whole_shard_paths)
         self._check(stores, shard_paths)
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
@@ -114,11 +114,11 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         """Connect to the ensembles, hot first."""
 
     def _check(self, stores: Sequence[ZnodeStore], shard_paths: Sequence[str]) -> None:
-        """Refuse what would go wrong later, before anything is written. Raises PartMoveError."""
+        """Check the preconditions of one way before the first write. Raises PartMoveError."""
 
     @abstractmethod
     def _context(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> _Context:
-        """Return what one worker works with."""
+        """Return the context of one worker."""
 
     @abstractmethod
     def _with_journal(self, context: _Context, journal: Journal) -> _Context:
@@ -132,11 +132,11 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
     def _find(self, context: _Context, shard_path: str) -> list[str]:
         """Return the partitions of a whole shard path that are not in the desired state.
 
-        Raises FormatError or BindingConflict if this shard path cannot be listed, so that the others go on.
+        Raises FormatError or BindingConflict if this shard path cannot be listed; other shard paths continue.
         """
 
     def _begin_shard_path(self) -> Any:
-        """Return what the memory batches of one shard path share."""
+        """Return data that all memory batches of one shard path share."""
         return None
 
     @abstractmethod
@@ -150,7 +150,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         progress: Progress,
         job: tuple[str, list[str] | None],
     ) -> _Done[_Tally]:
-        """Work on one shard path. The answer has the error that ended the work, if any."""
+        """Work on one shard path. The result contains the error that ended the work, if any."""
         shard_path, partitions = job
         done = _Done(shard_path, self._new_tally())
         try:
@@ -160,14 +160,14 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
             shared = self._begin_shard_path()
             for batch in memory_batches(partitions):
                 self._carry_out_batch(contexts, journal, progress, done, batch, shared)
-        except BaseException as error:  # noqa: BLE001 - it is raised again where the answer is taken
+        except BaseException as error:  # noqa: BLE001 - `_take` raises the error again
             done.error = error
         return done
 
     def _find_all(self, contexts: ContextPool[_Context], done: _Done[_Tally]) -> list[str]:
-        """Without partitions to defer, one unreadable table must not keep the others from moving."""
+        """Return the partitions to move. An unreadable table is reported, and other tables still move."""
         try:
-            with contexts.one() as context:
+            with contexts.lend() as context:
                 partitions = self._find(context, done.shard_path)
         except FormatError as error:
             done.unreadable = f"{done.shard_path} cannot be read: {error}"
@@ -187,9 +187,9 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         partitions: Sequence[str],
         shared: Any,
     ) -> None:
-        """Move one memory batch, and keep of its report only what is counted and listed."""
+        """Move one memory batch, and keep only the counts and listed rows of its report."""
         report = self._new_report(done.shard_path)
-        with contexts.one() as lent:
+        with contexts.lend() as lent:
             counting = ProgressJournal(journal, progress, f"at {done.shard_path}")
             context = self._with_journal(lent, counting)
             try:
@@ -200,7 +200,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         progress.add(len(partitions) - counting.partitions, 0, f"at {done.shard_path}")
 
     def _take(self, done: _Done[_Tally]) -> None:
-        """Add what was done at one shard path to the tally; raise the error that ended it."""
+        """Add the result of one shard path to the tally; raise the error that ended its work."""
         try:
             if done.error is not None:
                 raise done.error
@@ -212,7 +212,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
 
 @dataclass
 class _Done(Generic[_Tally]):
-    """What was done at one shard path."""
+    """The result of one shard path."""
 
     shard_path: str
     tally: _Tally

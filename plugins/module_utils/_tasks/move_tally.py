@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What modules that move partitions answer, whichever way: complete counts, and lists of a bounded length."""
+"""Results of the modules that move partitions: complete counts, and lists of limited length."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _Self = TypeVar("_Self", bound="PartitionTally[Any]")
 
 
 class PartitionTally(ABC, Generic[_Report]):
-    """Adds up reports that come sorted by shard path, so that every list is sorted."""
+    """Adds up reports. Callers add reports sorted by shard path, so that every list is sorted."""
 
     kinds: Sequence[str]
-    """What a partition can be in the end, in the order of the counts."""
+    """Possible outcomes of a partition, in the order of the counts."""
     more_lists: Sequence[str] = ()
-    """Lists besides those of the kinds."""
+    """Names of lists in addition to the outcomes."""
 
     def __init__(self, max_listed: int) -> None:
         self._max_listed = max_listed
@@ -36,15 +36,15 @@ class PartitionTally(ABC, Generic[_Report]):
         self._first_failure = ""
         self._is_changed = False
         self.expected = 0
-        """How many partitions the run is to deal with."""
+        """Number of partitions that the run has to process."""
 
     def add_other_state(self, row: PlanRow) -> None:
-        """Add a partition that the plan wants in another place than this run."""
+        """Add a row of the plan that requests the other state."""
         self._list("other_state", row.shard_path, row.partition, state=row.state.value)
 
     @property
     def failure(self) -> str:
-        """One sentence about the failed partitions; empty when there are none."""
+        """A sentence about the failed partitions; empty without any."""
         failed = self._counts["failed"]
         if not failed:
             return ""
@@ -52,7 +52,7 @@ class PartitionTally(ABC, Generic[_Report]):
         return f"{failed} {noun} failed, the first is {self._first_failure}."
 
     def summary(self, check_mode: bool) -> str:
-        """The counts in words, for the message of the module."""
+        """Return the counts in words, for the message of the module."""
         counts = self._counts
         moved = "would be moved" if check_mode else "moved"
         return (
@@ -61,7 +61,7 @@ class PartitionTally(ABC, Generic[_Report]):
         )
 
     def _summary_of_more(self, check_mode: bool) -> str:
-        """What else was done, with a comma and a blank at its end."""
+        """Return further counts in words, with a comma and a blank at the end."""
         return ""
 
     @abstractmethod
@@ -70,10 +70,10 @@ class PartitionTally(ABC, Generic[_Report]):
 
     @abstractmethod
     def result(self, *, check_mode: bool, seconds: float) -> dict[str, Any]:
-        """Return the values that the module returns, with the diff. ``seconds``: how long the run has taken."""
+        """Return the values of the module, with the diff. ``seconds``: duration of the run."""
 
     def merge(self: _Self, other: _Self) -> None:
-        """Add what another tally has added up, of shard paths that sort after those of this one."""
+        """Add another tally, whose shard paths sort after the shard paths of this tally."""
         self._is_changed |= other._is_changed
         self._counts.update(other._counts)
         self._totals.update(other._totals)
@@ -91,8 +91,8 @@ class PartitionTally(ABC, Generic[_Report]):
     def _merge_diff(self: _Self, other: _Self, room: dict[str, int]) -> None:
         """Add the diff of another tally. ``room``: kind → how many more of its rows are listed."""
 
-    def _add_kept(self, report: _Report) -> None:
-        """Add what stayed as it was, and why."""
+    def _add_not_moved(self, report: _Report) -> None:
+        """Add the unchanged, deferred and failed partitions, with their reasons."""
         path = report.shard_path
         self._is_changed |= report.is_changed
         for partition in sorted(report.unchanged):
@@ -106,17 +106,17 @@ class PartitionTally(ABC, Generic[_Report]):
             self._first_failure = f"partition {partition} of {path}: {refusal.reason}. {refusal.remedy}"
 
     def _common_result(self, *, check_mode: bool) -> dict[str, Any]:
-        """The values that the modules have in common."""
+        """Return the values that both modules share."""
         counts = {kind: self._counts[kind] for kind in self.kinds}
-        dealt_with = sum(counts.values()) - counts["other_state"]
-        # A value of the name "failed" would be that of the module itself.
+        processed = sum(counts.values()) - counts["other_state"]
+        # Ansible reads a value named "failed" as the failure of the module itself.
         lists = {
             "failed_partitions" if kind == "failed" else kind: rows for kind, rows in self._lists.items()
         }
         return {
             "changed": self._is_changed,
             "msg": self.summary(check_mode),
-            "counts": counts | {"not_reached": self.expected - dealt_with},
+            "counts": counts | {"not_reached": self.expected - processed},
             "gates": [self._gates[name] for name in sorted(self._gates)],
             **lists,
         }

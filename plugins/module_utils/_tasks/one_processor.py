@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Keeps the threads of a run on one processor, whichever is idle.
+"""Keep the threads of a run together on one idle processor.
 
-Threads of one Python compute in turn. Spread over processors, each turn wakes another one, which may cost
-more than the turn itself. A processor may become busy with something that cannot go elsewhere; so every few
-seconds the run goes to where the system puts a thread that wakes up.
+Only one thread of a Python process computes at a time. With threads on several processors, each switch wakes
+another processor, which may cost more than the computation. A process that cannot move may start to use the
+chosen processor. Therefore every few seconds the run moves to the processor on which the system places a
+thread that wakes up.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from pathlib import Path
 _SECONDS = 5.0
 _WAKING_SECONDS = 0.001
 _THREADS = Path("/proc/self/task")
-_TOLD_OF_THIS_THREAD = Path("/proc/thread-self/stat")
+_THIS_THREAD = Path("/proc/thread-self/stat")
 _PROCESSOR = 36
-"""Place of the processor among what proc(5) says that this file tells behind the name of the thread."""
+"""Index of the processor among the fields that follow the name of the thread, see proc(5)."""
 
 
 @contextmanager
 def on_one_processor(seconds: float = _SECONDS) -> Iterator[None]:
-    """Keep all threads of this process together; choose their processor again every so many seconds.
+    """Keep all threads of this process on one processor, and choose this processor anew every ``seconds``.
 
-    Does nothing where the system cannot do that, or where threads compute at the same time.
+    Does nothing without support by the system, and if this Python computes in several threads at a time.
     """
     allowed = _allowed()
     if len(allowed) < 2:
@@ -52,38 +53,38 @@ def on_one_processor(seconds: float = _SECONDS) -> Iterator[None]:
 
 
 def processor_now() -> int:
-    """The processor that this thread runs on. Raises OSError where the system does not tell."""
-    told = _TOLD_OF_THIS_THREAD.read_text(encoding="ascii", errors="replace")
-    return int(told.rpartition(")")[2].split()[_PROCESSOR])
+    """Return the processor that runs this thread. Raises OSError if the system does not report it."""
+    stat_line = _THIS_THREAD.read_text(encoding="ascii", errors="replace")
+    return int(stat_line.rpartition(")")[2].split()[_PROCESSOR])
 
 
 def _allowed() -> frozenset[int]:
-    """The processors that there are to choose from; none where there is nothing to gain, or no way."""
+    """Return the processors to choose from; none without benefit or without support."""
     has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
     try:
         processor_now()
         return frozenset(os.sched_getaffinity(0)) if has_lock else frozenset()
     except (OSError, AttributeError, LookupError, ValueError):
-        # What only saves time is no reason to fail, on a system that tells it in another way either.
+        # An optimisation must not fail, also on a system with another format of the file.
         return frozenset()
 
 
 def _choose(allowed: Collection[int], seconds: float, ended: threading.Event) -> None:
     while not ended.wait(seconds):
-        # To an idle processor, if there is one.
+        # Without a restriction the system wakes this thread on an idle processor, if there is one.
         _bind(0, allowed)
         time.sleep(_WAKING_SECONDS)
         _bind_all({processor_now()})
 
 
 def _bind_all(processors: Collection[int]) -> None:
-    """Those that begin later are where the one is that begins them."""
+    """Bind all threads. A new thread inherits the processor of its creator."""
     for thread in _THREADS.iterdir():
         _bind(int(thread.name), processors)
 
 
 def _bind(thread: int, processors: Collection[int]) -> None:
-    # The thread may have ended, and somebody may have taken the processors from the process, which is then
-    # where the system has put it.
+    # The thread may have ended, or the process may have lost these processors: then the system places the
+    # thread.
     with suppress(OSError):
         os.sched_setaffinity(thread, processors)

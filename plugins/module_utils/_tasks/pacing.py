@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options that say how fast a run may go, and what makes its pace of them."""
+"""The options that limit the speed of a run, and the pace made from them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .._partmove.text import parse_duration
 
 
 class Watch(Protocol):
-    """Looks at an ensemble while a run works with it."""
+    """Observes an ensemble during a run."""
 
     def problem(self) -> str:
-        """Why the ensemble should be left alone now, as a clause; ``""`` where it need not be."""
+        """Return why the run should pause, as a clause; ``""`` without a reason."""
 
 
 class PaceOptions(NamedTuple):
-    """How fast a run may go, as the options of a module say."""
+    """Limits on the speed of a run, from the options of a module."""
 
     parts_per_second: int
-    """0 for any number."""
+    """0 for no limit."""
     max_latency: float
-    """Seconds that answers may take in any case; 0 where the run never waits for them."""
+    """Seconds that answers may always take; 0 for a run that never pauses."""
     give_up_after: int
-    """Seconds that one pause may take."""
+    """Longest duration of one pause, in seconds."""
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> PaceOptions:
-        """From the parameters of a module, also of one that does not write; raises PartMoveError."""
+        """Read the parameters of a module, also of a module that only reads. Raises PartMoveError."""
         parts = params.get("max_parts_per_second", 0)
         if parts < 0:
             raise PartMoveError(
@@ -44,17 +44,20 @@ class PaceOptions(NamedTuple):
         if not (isfinite(latency) and latency >= 0):
             raise PartMoveError(
                 f"max_latency is {latency}",
-                remedy="Give a number of seconds greater than 0, or 0 for a run that never waits",
+                remedy="Give a number of seconds greater than 0, or 0 for a run that never pauses",
             )
         return cls(parts, latency, parse_duration(params["give_up_after"], "give_up_after"))
 
     def pace(
-        self, watches: Sequence[Watch], tell: Callable[[str], object], *, check_mode: bool = False
+        self, watches: Sequence[Watch], log: Callable[[str], object], *, check_mode: bool = False
     ) -> RunPace:
-        """The pace of a run that the watches look at; in check mode, which writes nothing, at any rate."""
+        """Return the pace of a run that pauses while a watch reports a problem.
+
+        log: receives a line for each pause. In check mode the number of parts per second is not limited.
+        """
 
         def problem() -> str:
             return next(filter(None, (watch.problem() for watch in watches)), "")
 
         rate = 0 if check_mode else self.parts_per_second
-        return RunPace(rate, problem, give_up_after=self.give_up_after, log=tell)
+        return RunPace(rate, problem, give_up_after=self.give_up_after, log=log)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of part_audit_info: says of every partition of every replica what it is."""
+"""The task of part_audit_info: report the state of every partition of every replica."""
 
 from __future__ import annotations
 
@@ -16,41 +16,43 @@ from .._partmove.patched.audit.evidence import Disks
 from .._partmove.patched.audit.reader import EvidenceReader
 from .._partmove.patched.audit.report import AuditReport
 from .._partmove.tree.ports import ZnodeReader
-from .audit_answer import answer_of, finding_of
+from .audit_answer import audit_result, finding_as_result
 from .pacing import PaceOptions
 from .resources import SERVERS_AT_ONCE, Resources, coordination_root, probe_of
-from .shard_paths import DeniedZnodes, cold_paths_below, shard_paths_below, told_apart
+from .shard_paths import DeniedZnodes, cold_paths_below, shard_paths_below, with_ensembles_checked
 
 
-class AuditPartitions:
+class PartAuditInfo:
     """Implements Task for part_audit_info."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any], disks: Disks | None = None) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be.
+        """Read the options of the module. Raises PartMoveError for invalid values.
 
-        ``disks`` tells what servers have on disk, in place of those that the options name.
+        disks: reports the parts on disk, used instead of the servers that the options name.
         """
         self._root: str | None = params["root"]
         self._shard_paths = sorted({ShardLayout(path).path for path in params["shard_paths"] or ()})
         self._coordination_root = coordination_root(params)
         self._pace = PaceOptions.of(params)
-        self._with_sound = params["details"] == "all"
+        self._with_consistent = params["details"] == "all"
         self._compare_all: bool = params["compare_content"]
         self._disks = disks or probe_of(params["clickhouse"])
         self._audits: list[ShardAudit] = []
         self._denied = DeniedZnodes()
-        self._is_whole = False
+        self._is_finished = False
         self._now = 0.0
 
     def result(self) -> dict[str, Any]:
-        """What was found so far; complete, and with metrics, only once everything was looked at."""
-        result = result_of(self._audits, self._now, with_sound=self._with_sound, unread=self._unread())
-        return result if self._is_whole else {**result, "complete": False, "metrics": ""}
+        """Return the findings so far. Complete, and with metrics, only after the whole audit."""
+        result = result_of(
+            self._audits, self._now, with_consistent=self._with_consistent, unread=self._unread()
+        )
+        return result if self._is_finished else {**result, "complete": False, "metrics": ""}
 
     def run(self, resources: Resources) -> None:
-        """Audit one shard path after the other; while the ensembles are slow it waits between them."""
+        """Audit one shard path after the other, with pauses while an ensemble is slow."""
         hot, cold = resources.open_pair()
         progress = resources.open_progress("shard paths", "partitions of replicas")
         progress.expect(len(self._shard_paths))
@@ -58,38 +60,38 @@ class AuditPartitions:
         reader = EvidenceReader(
             hot, cold, self._disks, resources.clock, self._coordination_root, at_once=SERVERS_AT_ONCE
         )
-        for shard_path in told_apart(hot, cold, self._paths(hot, cold)):
+        for shard_path in with_ensembles_checked(hot, cold, self._paths(hot, cold)):
             pace.wait(0, resources.clock)
             rows = self._audit(reader, shard_path)
             progress.add(1, rows, f"done with {shard_path}")
-        self._is_whole, self._now = True, resources.clock.now()
+        self._is_finished, self._now = True, resources.clock.now()
 
     def _paths(self, hot: ZnodeReader, cold: ZnodeReader) -> Iterator[str]:
         if self._root is None:
             yield from self._shard_paths
             return
         seen = set()
-        for path in shard_paths_below(hot, self._root, self._coordination_root, self._denied.tell):
+        for path in shard_paths_below(hot, self._root, self._coordination_root, self._denied.add):
             seen.add(path)
             yield path
-        # A table that was made or moved meanwhile is audited as well.
-        for path in cold_paths_below(cold, self._root, self._coordination_root, self._denied.tell):
+        # Also audit tables that were created or moved meanwhile.
+        for path in cold_paths_below(cold, self._root, self._coordination_root, self._denied.add):
             if path not in seen:
                 yield path
 
     def _unread(self) -> list[ShardAudit]:
-        """Stands for tables that nobody can find, as a znode above them may not be read."""
-        found = self._denied.besides(audit.shard_path for audit in self._audits)
+        """Return audits that stand for the tables below unreadable znodes."""
+        found = self._denied.outside(audit.shard_path for audit in self._audits)
         return [ShardAudit(each.path, (), f"{each.reason}. {each.remedy}.") for each in found]
 
     def _audit(self, reader: EvidenceReader, shard_path: str) -> int:
-        """Returns how many partitions of replicas were judged."""
+        """Audit one shard path; return the number of judged partitions of replicas."""
         try:
             audit = audit_shard(reader, shard_path, compare_all=self._compare_all)
         except NoSuchTable:
             if self._root is None:
                 raise
-            # The table was dropped after it was found below the root, or cold has nothing of it any more.
+            # The table was dropped, or lost its last part in cold, after the search below the root found it.
             return 0
         self._audits.append(audit)
         return len(audit.rows)
@@ -99,17 +101,17 @@ def result_of(
     audits: Sequence[ShardAudit],
     now: float,
     *,
-    with_sound: bool = False,
+    with_consistent: bool = False,
     unread: Sequence[ShardAudit] = (),
 ) -> dict[str, Any]:
-    """The result of the module; ``now`` is the time of the audit in seconds since 1970."""
+    """Return the result of the module. ``now``: time of the audit in seconds since 1970."""
     report = AuditReport(audits, unread)
     return {
-        **answer_of(report, now),
-        "findings": [_finding(row) for row in (report.rows if with_sound else report.findings)],
+        **audit_result(report, now),
+        "findings": [_finding(row) for row in (report.rows if with_consistent else report.findings)],
         "restart_unsafe": [each._asdict() for each in report.unsafe()],
     }
 
 
 def _finding(row: Row) -> dict[str, Any]:
-    return {**finding_of(row), "restart_unsafe": row.verdict.restart_unsafe}
+    return {**finding_as_result(row), "restart_unsafe": row.verdict.restart_unsafe}

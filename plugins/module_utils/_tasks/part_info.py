@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of part_info: says what is registered where."""
+"""The task of part_info: report which ensemble registers which parts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .._partmove.shard.overview import PartitionOverview, Registered, read_overv
 from .._partmove.text import format_time
 from .._partmove.tree.ports import ZnodeStore
 from .resources import Resources, coordination_root
-from .shard_paths import DeniedZnodes, shard_paths_below, told_apart
+from .shard_paths import DeniedZnodes, shard_paths_below, with_ensembles_checked
 
 
-class InspectParts:
+class PartInfo:
     """Implements Task for part_info."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises FormatError for those that cannot be."""
+        """Read the options of the module. Raises FormatError for invalid values."""
         self._root: str | None = params["root"]
         self._shard_paths = sorted(set(params["shard_paths"] or ()))
         self._only = _partition_ids(params["partitions"])
@@ -41,7 +41,7 @@ class InspectParts:
         self._totals = dict.fromkeys(ensembles, _NOTHING)
 
     def result(self) -> dict[str, Any]:
-        """What was found so far."""
+        """Return the findings so far."""
         return {
             "changed": False,
             "partitions": sorted(self._partitions, key=itemgetter("shard_path", "partition")),
@@ -51,20 +51,20 @@ class InspectParts:
 
     def run(self, resources: Resources) -> None:
         """Read one shard path after the other."""
-        hot, cold = resources.open_given()
-        # A move that is over may be news to the members that answer here.
+        hot, cold = resources.open_hot_or_pair()
+        # The members of these sessions may not know the latest move yet.
         hot.sync("/")
         if cold is not None:
             cold.sync("/")
-        for shard_path in told_apart(hot, cold, self._paths(hot)):
+        for shard_path in with_ensembles_checked(hot, cold, self._paths(hot)):
             self._inspect(hot, cold, shard_path)
-        for each in self._denied.besides(()):
+        for each in self._denied.outside(()):
             self._unreadable.append({"shard_path": each.path, "reason": each.reason, "remedy": each.remedy})
 
     def _paths(self, hot: ZnodeStore) -> Iterator[str]:
         if self._root is None:
             return iter(self._shard_paths)
-        return shard_paths_below(hot, self._root, self._coordination_root, self._denied.tell)
+        return shard_paths_below(hot, self._root, self._coordination_root, self._denied.add)
 
     def _inspect(self, hot: ZnodeStore, cold: ZnodeStore | None, shard_path: str) -> None:
         try:
@@ -72,7 +72,7 @@ class InspectParts:
         except NoSuchTable:
             if self._root is None:
                 raise
-            # The table was dropped after it was found below the root.
+            # The table was dropped after the search below the root found it.
             return
         except (AccessDenied, FormatError) as error:
             self._unreadable.append(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of part_move: moves part znodes to the cold ensemble, or back to hot."""
+"""The task of part_move: move part znodes to the cold ensemble, or back to hot."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
         """Read the options of the module. Raises PartMoveError for invalid values."""
         if params["shard_paths"] and State.named(params["state"]) is State.COLD:
             raise PartMoveError(
-                "shard_paths was given with the state cold, which would make every partition of them cold",
+                "shard_paths with the state cold would make every partition of these tables cold",
                 remedy="Give a plan or partitions, or the state hot",
             )
         self._options = _gate_options(params)
@@ -84,8 +84,8 @@ class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
         return find_reheatable(context, shard_path)
 
     def _begin_shard_path(self) -> ListingCache | None:
-        # In check mode each batch starts from what the ensembles have, and the cache knows what the last one
-        # wrote.
+        # In check mode each memory batch starts from the real ensembles, but a cache would contain simulated
+        # writes of earlier batches.
         return None if self._check_mode else ListingCache()
 
     def _move(
@@ -101,5 +101,5 @@ class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
 def _gate_options(params: Mapping[str, Any]) -> GateOptions:
     max_parts = params["max_parts"]
     if max_parts < 1:
-        raise PartMoveError(f"max_parts is {max_parts}", remedy="Give 1, or more if you must")
+        raise PartMoveError(f"max_parts is {max_parts}", remedy="Give 1; a higher number is dangerous")
     return GateOptions(parse_duration(params["min_age"], "min_age"), max_parts)

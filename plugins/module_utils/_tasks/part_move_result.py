@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What part_move answers of the reports of many shard paths."""
+"""The result of part_move, from the reports of many shard paths."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .move_tally import PartitionTally
 
 
 class PatchedTally(PartitionTally[PatchedReport]):
-    """Adds up shard reports that come sorted by shard path, so that every list is sorted."""
+    """Adds up reports. Callers add reports sorted by shard path, so that every list is sorted."""
 
     kinds = ("moved", "copies_removed", "deferred", "failed", "unchanged", "other_state")
 
     def __init__(self, max_listed: int) -> None:
         super().__init__(max_listed)
         self._diff: list[tuple[str, str, str]] = []
-        """Kind of each row that is listed and has a diff, and what was and is so of it."""
+        """For each listed row with a diff: the outcome, the line before and the line after."""
 
     def add(self, report: PatchedReport) -> None:
-        """Add what was done to the partitions of one shard path."""
+        """Add the outcomes of one memory batch of a shard path."""
         path = report.shard_path
         for _partition, moved in sorted(report.moved.items()):
             self._add_moved(path, moved)
@@ -34,11 +34,11 @@ class PatchedTally(PartitionTally[PatchedReport]):
                 self._diff.append(
                     ("copies_removed", f"{name}: copies in cold\n", f"{name}: no copies in cold\n")
                 )
-        self._add_kept(report)
+        self._add_not_moved(report)
 
     def _merge_diff(self, other: PatchedTally, room: dict[str, int]) -> None:
         for each in other._diff:
-            # In the order of the rows, so that the first ones are those that are listed.
+            # The diff has the order of the rows, and only listed rows have a diff.
             if room[each[0]] > 0:
                 room[each[0]] -= 1
                 self._diff.append(each)
@@ -48,7 +48,7 @@ class PatchedTally(PartitionTally[PatchedReport]):
         return f"copies of {removed}{' would be' if check_mode else ''} removed, " if removed else ""
 
     def result(self, *, check_mode: bool, seconds: float) -> dict[str, Any]:
-        """The values that the module returns, with the diff."""
+        """Return the values of the module, with the diff."""
         return self._common_result(check_mode=check_mode) | {
             "totals": {
                 "parts": self._totals["parts"],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of part_repair: repairs one kind of drift of one shard path."""
+"""The task of part_repair: repair the findings of one kind at one shard path."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from .registrations_file import read_registrations
 from .resources import SERVERS_AT_ONCE, LockOptions, Resources, probe_of
 
 
-class RepairParts:
+class PartRepair:
     """Implements Task for part_repair."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         self._params = params
         self._layout = ShardLayout(params["shard_path"])
         self._kind = FindingKind(params["kind"])
@@ -53,7 +53,7 @@ class RepairParts:
         self._check_mode = False
 
     def result(self) -> dict[str, Any]:
-        """What was done so far."""
+        """Return the result so far."""
         report = self._report
         rows = [] if report is None else report.repaired
         left = {} if report is None else report.left
@@ -83,22 +83,24 @@ class RepairParts:
         }
 
     def run(self, resources: Resources) -> None:
-        """Repair what is of the kind."""
+        """Repair the partitions whose finding is of the kind."""
         self._check_mode = resources.check_mode
         hot, cold = resources.open_pair()
         journal = resources.open_journal()
         check_different_history(hot, cold, self._layout.path)
-        shard, left = (each.read([self._layout.path])[0] for each in (hot, cold))
-        if shard is None and left is None:
+        in_hot, in_cold = (each.read([self._layout.path])[0] for each in (hot, cold))
+        if in_hot is None and in_cold is None:
             raise no_table(self._layout)
         moment = format_time(int(resources.clock.now() * 1000))
-        czxid = 0 if shard is None else shard.stat.czxid
+        czxid = 0 if in_hot is None else in_hot.stat.czxid
         header = BackupHeader(moment, self._layout.path, czxid, self._kind.value)
-        self._backup = resources.open_backup(self._params["backup"], header)
+        if not self._check_mode:
+            self._backup = BackupFile(self._params["backup"], header)
+            resources.close_at_end(self._backup)
         probe = probe_of(self._params["clickhouse"])
         progress = resources.open_progress("partitions", "parts")
 
-        def told(expected: int, done: int) -> None:
+        def report_progress(expected: int, done: int) -> None:
             progress.expect(expected)
             progress.add(done, 0, f"of the kind {self._kind.value} at {self._layout.path}")
 
@@ -113,7 +115,7 @@ class RepairParts:
             "" if self._backup is None else self._backup.planned,
             resources.open_pace(self._pace, progress.announce),
             SERVERS_AT_ONCE,
-            told,
+            report_progress,
         )
         work = {"work": f"{self._kind.value} of {self._layout.path}", "shard_paths": 1}
         with journalled_run(journal, "part_repair", (hot, cold), work, self._counts):
@@ -133,7 +135,7 @@ class RepairParts:
             self._backup.save(ensemble, znodes)
 
     def _counts(self) -> dict[str, int]:
-        """How many partitions were repaired, and how many left."""
+        """Return the numbers of repaired and left partitions."""
         report = self._report
         if report is None:
             return {}
@@ -148,7 +150,7 @@ class RepairParts:
         if self._kind not in REMEDIES:
             raise PartMoveError(
                 f"Partitions of the kind {self._kind.value} are not repaired by a module",
-                remedy=self._kind.remedy or "They are as they should be",
+                remedy=self._kind.remedy or "They are consistent",
             )
         path = params["registrations"]
         return RepairOptions(
@@ -160,5 +162,5 @@ class RepairParts:
 
 
 def _partition_id(text: str) -> str:
-    """An id, or nothing, which stands for what is registered under names that no part has."""
+    """Check an id. An empty text is valid: it stands for registrations whose names are not part names."""
     return check_partition_id(text, "partitions") if text else text

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of part_restore: puts back what a repair deleted or changed."""
+"""The task of part_restore: restore the znodes that a repair deleted or changed."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .journal_file import journalled_run
 from .resources import LockOptions, Resources
 
 
-class RestoreParts:
+class PartRestore:
     """Implements Task for part_restore."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         self._backup: str = params["backup"]
         self._header, self._saved = read_backup(self._backup)
         self._locks = LockOptions.of(params)
         self._done = Restored()
 
     def result(self) -> dict[str, Any]:
-        """What was done so far."""
+        """Return the result so far."""
         done = self._done
         return {
             "changed": bool(done.created or done.set_back),
@@ -45,7 +45,7 @@ class RestoreParts:
         }
 
     def run(self, resources: Resources) -> None:
-        """Put the znodes back."""
+        """Restore the znodes."""
         hot, cold = resources.open_pair()
         journal = resources.open_journal()
         path = self._header.shard_path

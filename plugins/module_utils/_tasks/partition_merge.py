@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of partition_merge: merges partitions one after the other, at the pace of their servers."""
+"""The task of partition_merge: merge partitions one after the other, at the pace of their servers."""
 
 from __future__ import annotations
 
@@ -28,109 +28,109 @@ from .resources import LockOptions, Resources
 
 
 @dataclass
-class Running:
-    """A merge that was begun."""
+class RunningMerge:
+    """A merge whose statement a server has received."""
 
     merge: Merge
     replica: Replica
-    """The one that was told to."""
+    """The replica that received the statement."""
     until: float
-    """When it is to be given up, in seconds since 1970."""
+    """Deadline of the merge, in seconds since 1970."""
     refused: str = ""
-    """Why the server would not begin; empty when it did."""
+    """Why the server did not start the merge; empty if the merge started."""
 
 
 @dataclass
 class ReplicaSet:
-    """The servers that some shard paths share: one merge at a time."""
+    """The servers of some shard paths, which run one merge at a time."""
 
     waiting: deque[Merge] = field(default_factory=deque)
-    running: Running | None = None
+    running: RunningMerge | None = None
     busy_until: float | None = None
-    """Until when it is waited for servers that are too busy, in seconds since 1970; None where none is."""
+    """Time at which the run stops waiting for busy servers, in seconds since 1970; None without any."""
 
 
-class MergePartitions:
+class PartitionMerge:
     """Implements Task for partition_merge."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         self._servers = HttpMergeServers(ClickHouseOptions.of(params["clickhouse"]))
         self._locks = LockOptions.of(params)
-        self._wanted = list(_wanted(params))
+        self._requested = list(_requested(params))
         self._max_queue: int = params["max_queue"]
         self._max_merges: int = params["max_merges"]
         self._timeout = parse_duration(params["timeout"], "timeout")
         self._patience = parse_duration(params["patience"], "patience")
         self._poll = parse_duration(params["poll"], "poll")
-        self._limit: int = params["limit"] or len(self._wanted)
+        self._limit: int = params["limit"] or len(self._requested)
         self._hot: ZnodeStore
         self._leases: LeaseKeeper
         self._tables: dict[str, MergeTable] = {}
         self._merged: list[Merge] = []
-        self._begun = 0
+        self._started = 0
         self._already = 0
         self._passed_by: list[dict[str, str]] = []
         self._stopped = ""
 
     @property
     def failure(self) -> str:
-        """Why it stopped before the end, where servers were too busy."""
+        """Why the run stopped early: servers were too busy; empty otherwise."""
         return self._stopped
 
     def result(self) -> dict[str, Any]:
-        """What was merged so far, in order."""
+        """Return the merges so far, in order."""
         done = len(self._merged) + self._already + len(self._passed_by)
         return {
-            "changed": bool(self._begun),
+            "changed": bool(self._started),
             "merged": [each._asdict() for each in self._merged],
             "merged_already": self._already,
             "passed_by": self._passed_by,
-            "left": len(self._wanted) - done,
+            "left": len(self._requested) - done,
         }
 
     def run(self, resources: Resources) -> None:
-        """Merge; in check mode find out what would be merged."""
+        """Merge the partitions; in check mode only list them."""
         hot, cold = resources.open_pair()
         sets = self._replica_sets(hot, cold)
         if resources.check_mode:
-            self._foretell()
+            self._simulate()
             return
         self._hot = hot
         self._leases = self._locks.keeper("partition_merge", hot, cold, resources.clock)
         while True:
             for each in sets:
-                self._go_on(each, resources.clock)
+                self._advance(each, resources.clock)
             if not any(map(self._is_at_work, sets)):
                 return
             resources.clock.sleep(self._poll)
 
     def _is_at_work(self, replica_set: ReplicaSet) -> bool:
-        is_waiting = replica_set.busy_until is not None and not self._stopped and self._begun < self._limit
+        is_waiting = replica_set.busy_until is not None and not self._stopped and self._started < self._limit
         return replica_set.running is not None or is_waiting
 
-    def _foretell(self) -> None:
-        for merge in self._wanted:
-            if self._begun >= self._limit:
+    def _simulate(self) -> None:
+        for merge in self._requested:
+            if self._started >= self._limit:
                 return
             if merge.shard_path not in self._tables:
                 continue
-            if _is_merged([now for _replica, now in self._look(merge)]):
+            if _is_merged([now for _replica, now in self._read_replicas(merge)]):
                 self._already += 1
-            elif self._is_in_hot(merge, self._tables[merge.shard_path].location_seen(merge.partition)):
-                self._begun += 1
+            elif self._is_in_hot(merge, self._tables[merge.shard_path].listed_location(merge.partition)):
+                self._started += 1
                 self._merged.append(merge)
 
     def _replica_sets(self, hot: ZnodeStore, cold: ZnodeStore) -> list[ReplicaSet]:
-        """The merges by the servers that have to do them, each in their order."""
+        """Group the merges by the servers of their replicas. Each group keeps the order."""
         sets: dict[frozenset[str], ReplicaSet] = {}
-        for merge in self._wanted:
+        for merge in self._requested:
             path = merge.shard_path
             try:
                 if path not in self._tables:
                     self._tables[path] = MergeTable(hot, cold, path, self._locks.root)
             except NoSuchTable as error:
-                # A table may be dropped after the report was made.
+                # The table may have been dropped since the report was made.
                 self._passed_by.append({**merge._asdict(), "reason": error.message})
                 continue
             servers = frozenset(
@@ -139,24 +139,26 @@ class MergePartitions:
             sets.setdefault(servers, ReplicaSet()).waiting.append(merge)
         return list(sets.values())
 
-    def _go_on(self, replica_set: ReplicaSet, clock: Clock) -> None:
-        """See whether the merge that runs is done, and begin the next one."""
+    def _advance(self, replica_set: ReplicaSet, clock: Clock) -> None:
+        """Start the next merge if the running merge is done."""
         if replica_set.running is not None:
             if not self._is_done(replica_set.running, clock):
                 return
             self._merged.append(replica_set.running.merge)
             replica_set.running = None
-        while replica_set.waiting and not self._stopped and self._begun < self._limit:
-            replica_set.running = self._begin(replica_set, clock)
+        while replica_set.waiting and not self._stopped and self._started < self._limit:
+            replica_set.running = self._start(replica_set, clock)
             if replica_set.running is not None or replica_set.busy_until is not None:
                 return
 
-    def _begin(self, replica_set: ReplicaSet, clock: Clock) -> Running | None:
-        """Give the statement to the leader; None where it is not to be given, or the servers are too busy."""
+    def _start(self, replica_set: ReplicaSet, clock: Clock) -> RunningMerge | None:
+        """Give the statement to the leader. Returns None if no merge is needed or servers are too busy."""
         merge = replica_set.waiting[0]
-        found = self._look(merge)
-        is_merged = _is_merged([now for _replica, now in found])
-        busy = "" if is_merged else next(filter(None, (self._too_much(now) for _replica, now in found)), "")
+        states = self._read_replicas(merge)
+        is_merged = _is_merged([now for _replica, now in states])
+        busy = (
+            "" if is_merged else next(filter(None, (self._busy_reason(now) for _replica, now in states)), "")
+        )
         if busy:
             self._wait_or_stop(replica_set, busy, clock.now())
             return None
@@ -165,9 +167,9 @@ class MergePartitions:
             replica_set.waiting.popleft()
             self._already += 1
             return None
-        # Where there are several leaders, or none is told, any replica will do.
-        replica = next((replica for replica, now in found if now.is_leader), found[0][0])
-        running = Running(merge, replica, clock.now() + self._timeout)
+        # With several leaders, or none known, any replica may run the statement.
+        replica = next((replica for replica, now in states if now.is_leader), states[0][0])
+        running = RunningMerge(merge, replica, clock.now() + self._timeout)
         try:
             location = self._optimize(running)
         except (LeaseHeld, LeaseLost) as error:
@@ -177,21 +179,26 @@ class MergePartitions:
         replica_set.waiting.popleft()
         if not self._is_in_hot(merge, location):
             return None
-        self._begun += 1
+        self._started += 1
         return running
 
     def _is_in_hot(self, merge: Merge, location: Location) -> bool:
-        """Whether it is in hot alone; what is not is kept with the reason."""
+        """Return whether the partition is in hot only; otherwise list the partition with the reason."""
         if location is Location.HOT:
             return True
-        reason = "it has no part" if location is Location.ABSENT else "it is not in hot alone"
+        reason = (
+            "the partition has no parts"
+            if location is Location.ABSENT
+            else "the partition is not in hot only"
+        )
         self._passed_by.append({**merge._asdict(), "reason": reason})
         return False
 
-    def _optimize(self, running: Running) -> Location:
-        """Give the statement if the partition is in hot alone, and keep what the server says; where it is.
+    def _optimize(self, running: RunningMerge) -> Location:
+        """Give the statement if the partition is in hot only. Returns the location.
 
-        An OPTIMIZE of what is cold would take its rows out of the table: no move comes between the two.
+        The lease keeps moves away meanwhile: OPTIMIZE of a cold partition would remove its rows from the
+        table.
         """
         merge, replica = running.merge, running.replica
         path = merge.shard_path
@@ -204,15 +211,15 @@ class MergePartitions:
 
     @contextmanager
     def _lease(self, shard_path: str) -> Iterator[Callable[[], None]]:
-        """Take the lock of the shard path; what is given raises LeaseLost where it is another's by now."""
+        """Hold the lease of the shard path. Yields a check that raises LeaseLost if the lease is lost."""
         lease = self._leases.acquire(shard_path)
         try:
             yield lambda: confirm_lease(self._hot, lease, shard_path)
         finally:
             self._leases.release(lease)
 
-    def _too_much(self, now: ReplicaNow) -> str:
-        """Why no merge is begun now; empty where one may be."""
+    def _busy_reason(self, now: ReplicaNow) -> str:
+        """Return why no merge may start now; empty if a merge may start."""
         if now.queue > self._max_queue:
             return (
                 f"{now.server} has {now.queue} entries in its queue for the table, more than max_queue,"
@@ -223,34 +230,34 @@ class MergePartitions:
         return ""
 
     def _wait_or_stop(self, replica_set: ReplicaSet, busy: str, now: float) -> None:
-        """Give servers time to do what the last merge left to do; stop where that is not enough."""
+        """Wait until servers have finished the follow-up work of the last merge; stop after the patience."""
         if replica_set.busy_until is None:
             replica_set.busy_until = now + self._patience
         if now >= replica_set.busy_until:
             merge = replica_set.waiting[0]
             self._stopped = (
-                f"Stopped before partition {merge.partition} of {merge.shard_path}: {busy}. What was begun is"
-                " done; run again, when the servers are less busy, to go on."
+                f"Stopped before partition {merge.partition} of {merge.shard_path}: {busy}. All started"
+                " merges are done; run again when the servers are less busy."
             )
 
-    def _is_done(self, running: Running, clock: Clock) -> bool:
+    def _is_done(self, running: RunningMerge, clock: Clock) -> bool:
         merge = running.merge
-        found = self._look(merge)
-        if _is_merged([now for _replica, now in found]):
+        states = self._read_replicas(merge)
+        if _is_merged([now for _replica, now in states]):
             return True
         if clock.now() > running.until:
             said = f"; the server says: {running.refused}" if running.refused else ""
             raise PartMoveError(
                 f"Partition {merge.partition} of {merge.shard_path} is not merged on every replica yet{said}",
-                remedy="See system.merges and system.replication_queue there, and run again to go on",
+                remedy="See system.merges and system.replication_queue there, and run again to continue",
             )
         if running.refused:
-            # Where another run has the lock, the next look tries again.
+            # If another run holds the lease, the next poll tries again.
             with suppress(LeaseHeld, LeaseLost):
                 self._optimize(running)
         return False
 
-    def _look(self, merge: Merge) -> list[tuple[Replica, ReplicaNow]]:
+    def _read_replicas(self, merge: Merge) -> list[tuple[Replica, ReplicaNow]]:
         path = merge.shard_path
         return [
             (each, self._servers.look(path, each.name, each.host, merge.partition))
@@ -258,8 +265,8 @@ class MergePartitions:
         ]
 
 
-def _wanted(params: Mapping[str, Any]) -> Iterator[Merge]:
-    """Each partition once, where it is named first."""
+def _requested(params: Mapping[str, Any]) -> Iterator[Merge]:
+    """Yield each requested partition once, in the order of first occurrence."""
     if params["src"] is None:
         given = [
             Merge(check_shard_path(each["shard_path"]), check_partition_id(each["partition"], "partitions"))
@@ -278,5 +285,5 @@ def _wanted(params: Mapping[str, Any]) -> Iterator[Merge]:
 
 
 def _is_merged(replicas: Sequence[ReplicaNow]) -> bool:
-    """Whether each replica has the same one part, or none has any."""
+    """Return whether all replicas have the same single part, or no parts."""
     return len({each.parts for each in replicas}) == 1 and len(replicas[0].parts) <= 1

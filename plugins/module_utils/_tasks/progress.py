@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How far a run is, for people: how much of it is done, how fast it goes, and how long the rest will take."""
+"""Progress of a run for people: how much is done, at which rate, and how long the rest will take."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .._partmove.journal.port import Journal
 from .._partmove.tree.ports import Clock
 
 _SECONDS_BETWEEN_LINES = 2.0
-_STEPS = (Event.MOVED, Event.REHEATED, Event.COPIES_REMOVED, Event.TWIN_MOVED)
+_FINISHED = (Event.MOVED, Event.REHEATED, Event.COPIES_REMOVED, Event.TWIN_MOVED)
 """Journal events that mark a partition as finished. Deferred and unchanged partitions emit none."""
 
 
 class ProgressFile:
-    """Tells somebody who may be looking how far a run is, by lines that are appended to a file."""
+    """Appends lines about the progress of a run to a file that the action plugin reads."""
 
     def __init__(self, path: str | None, clock: Clock, stack: ExitStack) -> None:
-        """Nothing is told without a path; a file that is made here may be read by its owner alone."""
+        """Open the file; only its owner may read a new one. Without a path nothing is written."""
         self._clock = clock
-        self._told = clock.now()
-        self._turn = threading.Lock()
+        self._last_line_at = clock.now()
+        self._lock = threading.Lock()
         self._file: TextIO | None = None
         if path is not None:
             descriptor = open_file(path, O_WRONLY | O_APPEND | O_CREAT, 0o600)
@@ -36,82 +36,82 @@ class ProgressFile:
 
     @property
     def is_due(self) -> bool:
-        """Whether the last line is old enough to have been read."""
-        return self._file is not None and self._clock.now() - self._told >= _SECONDS_BETWEEN_LINES
+        """Whether the last line is old enough to write the next one."""
+        return self._file is not None and self._clock.now() - self._last_line_at >= _SECONDS_BETWEEN_LINES
 
     def announce(self, line: str) -> None:
         """Append the line."""
-        with self._turn:
+        with self._lock:
             if self._file is not None:
-                self._told = self._clock.now()
+                self._last_line_at = self._clock.now()
                 self._file.write(f"{line}\n")
                 self._file.flush()
 
 
 class Progress:
-    """Adds up what is done, over all threads of a run.
+    """Adds up finished work over all threads of a run.
 
-    things: what there is to do, such as partitions. pieces: what these consist of, such as parts.
+    units: name of the things to finish, such as partitions. subunits: name of their contents, such as parts.
     """
 
-    def __init__(self, file: ProgressFile, clock: Clock, things: str, pieces: str) -> None:
+    def __init__(self, file: ProgressFile, clock: Clock, units: str, subunits: str) -> None:
         self._file = file
         self._clock = clock
-        self._things = things
-        self._pieces = pieces
+        self._units = units
+        self._subunits = subunits
         self._began = clock.now()
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._expected = 0
         self._done = 0
-        self._pieces_done = 0
+        self._subunits_done = 0
 
-    def expect(self, things: int) -> None:
-        """There are so many things more to do; without any nobody knows how many there are."""
-        with self._turn:
-            self._expected += things
+    def expect(self, units: int) -> None:
+        """Add to the number of units to finish. Until the first call the total is unknown."""
+        with self._lock:
+            self._expected += units
 
-    def add(self, things: int, pieces: int, more: str) -> None:
-        """So many things are done, and ``more`` is to be told besides; a line is written if one is due."""
-        with self._turn:
-            self._done += things
-            self._pieces_done += pieces
+    def add(self, units: int, subunits: int, more: str) -> None:
+        """Add finished units and subunits. If a line is due, write the totals and ``more``."""
+        with self._lock:
+            self._done += units
+            self._subunits_done += subunits
             if self._file.is_due:
                 self.announce(f"{self._line()}; {more}")
 
     def announce(self, line: str) -> None:
-        """Write a line in any case."""
+        """Write a line now, even if none is due."""
         self._file.announce(line)
 
     def _line(self) -> str:
-        """Such as ``250 of 1,000 partitions (25 %), 750 parts, 1,500 parts/s, 2 s left``."""
+        """Return a line such as ``250 of 1,000 partitions (25 %), 750 parts, 1,500 parts/s, 2 s left``."""
         seconds = max(self._clock.now() - self._began, 0.001)
         known = bool(self._expected)
         of = f" of {self._expected:,}" if known else ""
-        share = f" ({self._done * 100 // self._expected} %)" if known else ""
-        told = [f"{self._done:,}{of} {self._things}{share}"]
-        if self._pieces_done:
-            told += [f"{self._pieces_done:,} {self._pieces}"]
-            told += [f"{self._pieces_done / seconds:,.0f} {self._pieces}/s"]
+        percent = f" ({self._done * 100 // self._expected} %)" if known else ""
+        texts = [f"{self._done:,}{of} {self._units}{percent}"]
+        if self._subunits_done:
+            texts += [f"{self._subunits_done:,} {self._subunits}"]
+            texts += [f"{self._subunits_done / seconds:,.0f} {self._subunits}/s"]
         else:
-            told += [f"{self._done / seconds:,.1f} {self._things}/s"]
+            texts += [f"{self._done / seconds:,.1f} {self._units}/s"]
         if known and 0 < self._done < self._expected:
-            told.append(f"{_duration(seconds * (self._expected - self._done) / self._done)} left")
-        return ", ".join(told)
+            texts.append(f"{_duration(seconds * (self._expected - self._done) / self._done)} left")
+        return ", ".join(texts)
 
 
 class ProgressJournal:
-    """Implements Journal: hands on what a run does, and adds it to the progress."""
+    """Implements Journal: passes events on to a journal, and adds finished partitions to the progress."""
 
     def __init__(self, journal: Journal, progress: Progress, more: str) -> None:
         self._journal = journal
         self._progress = progress
         self._more = more
         self.partitions = 0
-        """How many partitions were added."""
+        """Number of finished partitions recorded so far."""
 
     def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
-        """Record the rows, and count those that say that something is done."""
-        if event not in _STEPS:
+        """Record the rows, and count the partitions that they mark as finished."""
+        if event not in _FINISHED:
             self._journal.record(event, rows)
             return
         done = [*rows]
@@ -122,7 +122,7 @@ class ProgressJournal:
 
 
 def _duration(seconds: float) -> str:
-    """A time in its two largest units.
+    """Return the duration in its two largest units.
 
     >>> _duration(4.2), _duration(200), _duration(7300)
     ('4 s', '3 min 20 s', '2 h 1 min')

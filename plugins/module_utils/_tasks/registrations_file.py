@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Registrations in files: backups of repairs, journals of runs, what was taken from files of ZooKeeper."""
+"""Read registrations from files: backups of repairs, journals of runs, and files of registrations.py."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .backup_file import read_backup
 
 
 def read_registrations(path: str, layout: ShardLayout) -> list[SavedZnode]:
-    """The znodes of a backup, or those of the table that a journal or a file of registrations has.
+    """Return the znodes of a backup, or the znodes of this table in a journal or a file of registrations.
 
-    Raises PartMoveError where the file cannot be read, FormatError where it is none of these.
+    Raises PartMoveError if the file cannot be read, FormatError for any other format.
     """
     try:
         with Path(path).open("rb") as lines:
@@ -33,8 +33,8 @@ def read_registrations(path: str, layout: ShardLayout) -> list[SavedZnode]:
     except OSError as error:
         raise PartMoveError(
             f"The registrations {path} cannot be read: {error.strerror}",
-            remedy="Give a backup of part_repair, a journal, or what registrations.py has written, on the"
-            " host that this runs on",
+            remedy="Give a backup of part_repair, a journal, or a file written by registrations.py, on the"
+            "  host that runs the module",
         ) from error
     return read_backup(path)[1]
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of replica_info: asks one server for its health and says what is not well."""
+"""The task of replica_info: read the health of one server and report problems."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .._partmove.text import parse_duration
 from .resources import Resources, client_of, coordination_root
 
 
-class DiagnoseReplica:
+class ReplicaInfo:
     """Implements Task for replica_info."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         self._params = params
         self._probe = HttpHealthProbe(client_of(params["clickhouse"]))
         self._expected = tuple(map(_replica_path, params["replicas"] or ()))
@@ -47,7 +47,7 @@ class DiagnoseReplica:
         self._findings: list[Finding] = []
 
     def result(self) -> dict[str, Any]:
-        """What was found, once all was asked."""
+        """Return the diagnosis; nothing before all reads are done."""
         if self._facts is None:
             return {"changed": False}
         return {
@@ -62,12 +62,12 @@ class DiagnoseReplica:
         }
 
     def run(self, resources: Resources) -> None:
-        """Ask the server, and the ensembles that are given."""
+        """Read the health from the server and from the given ensembles."""
         probe = self._probe
         server = probe.server(self._params["patched_sign"])
         has_zookeeper = server.zookeeper_problem is None
         replicas = probe.replicas(with_log=has_zookeeper)
-        # Neither hot nor cold knows anything of tables that are in an auxiliary ensemble.
+        # Hot and cold have no znodes of tables in an auxiliary ensemble.
         in_hot = [each for each in replicas if not each.is_auxiliary]
         presence = self._presence(resources, in_hot)
         registered = {} if presence is None else presence.registered(in_hot)
@@ -100,23 +100,23 @@ class DiagnoseReplica:
     def _presence(self, resources: Resources, replicas: Sequence[ReplicaStatus]) -> ColdPresence | None:
         if self._params["hot"] is None:
             return None
-        hot, cold = resources.open_given()
+        hot, cold = resources.open_hot_or_pair()
         if cold is not None and replicas:
             check_different_history(hot, cold, replicas[0].shard_path)
         return ColdPresence(hot, cold, Ledger(hot, self._root))
 
     def _registrations(self, replicas: Sequence[ReplicaStatus]) -> Mapping[ReplicaPath, Registration]:
-        """What ZooKeeper has of replicas that are not there, or do not work for want of their znodes.
+        """Return the registrations of replicas that are missing, or read-only for lack of znodes.
 
-        The server is asked for znodes of its default ensemble, which tell nothing of tables in another one.
+        The server reads znodes of its default ensemble only, so tables in other ensembles are left out.
         """
-        wanted = {
+        paths = {
             each.path
             for each in replicas
             if each.read_only and not each.session_expired and not each.is_auxiliary
         }
-        wanted |= set(self._expected) - {each.path for each in replicas}
-        return {path: self._probe.zookeeper.registration(path) for path in sorted(wanted)}
+        paths |= set(self._expected) - {each.path for each in replicas}
+        return {path: self._probe.zookeeper.registration(path) for path in sorted(paths)}
 
 
 def _replica_path(given: Mapping[str, str]) -> ReplicaPath:

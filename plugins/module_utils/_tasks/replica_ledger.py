@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of replica_ledger: enters the replicas of a server in the ledger, or withdraws them."""
+"""The task of replica_ledger: enter the replicas of a server in the ledger, or withdraw them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from .shard_paths import shard_paths_below
 ABSENT, READY, STALE = "absent", "ready", "stale"
 
 
-class ChangeLedger:
+class ReplicaLedger:
     """Implements Task for replica_ledger."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         self._params = params
         self._root = coordination_root(params)
         given = params["replicas"]
@@ -42,19 +42,19 @@ class ChangeLedger:
         self._is_present = params["state"] == "present"
         if self._is_present and self._server is not None:
             raise PartMoveError(
-                "host says which replicas to withdraw, and state is present",
-                remedy="Leave host out: the server that clickhouse names is asked for its replicas",
+                "host selects the replicas to withdraw, but state is present",
+                remedy="Leave host out: the replicas of the server in clickhouse are entered",
             )
         if params["renew"] and not self._is_present:
             raise PartMoveError(
-                "renew says which replicas to enter, and state is absent", remedy="Leave one of the two out"
+                "renew selects the replicas to enter, but state is absent", remedy="Leave one of the two out"
             )
         self._withdrawal = Withdrawal()
         self._replicas: Mapping[ReplicaKey, LiveReplica] = {}
         self._cold: ColdEnsemble | None = None
 
     def result(self) -> dict[str, Any]:
-        """What was done so far."""
+        """Return the result so far."""
         changes = sorted(self._withdrawal.changes.items())
         rows = [self._row(key, change) for key, change in changes]
         lines = [
@@ -82,10 +82,10 @@ class ChangeLedger:
         ledger = Ledger(hot, self._root)
         if not self._is_present:
             keys = self._to_withdraw(hot)
-            self._note(hot, cold, keys)
+            self._read_replicas(hot, cold, keys)
             guard = DowngradeGuard(hot, cold, self._root)
-            vouched = self._params["never_entered"]
-            withdraw_replicas(guard, ledger, keys, self._withdrawal, never_entered=vouched)
+            never_entered = self._params["never_entered"]
+            withdraw_replicas(guard, ledger, keys, self._withdrawal, never_entered=never_entered)
             return
         probe = self._probe()
         requirements = Requirements(
@@ -96,14 +96,14 @@ class ChangeLedger:
             self._given,
             self._params["renew"],
         )
-        self._note(hot, cold, [each.key for each in probe.replicas()])
+        self._read_replicas(hot, cold, [each.key for each in probe.replicas()])
         admission = Admission(hot, cold, ledger, probe, resources.clock)
         admission.enter(requirements, self._withdrawal.changes)
 
     def _probe(self) -> HttpServerProbe:
         return HttpServerProbe(client_of(self._params["clickhouse"]))
 
-    def _note(self, hot: ZnodeStore, cold: ZnodeStore, keys: Collection[ReplicaKey]) -> None:
+    def _read_replicas(self, hot: ZnodeStore, cold: ZnodeStore, keys: Collection[ReplicaKey]) -> None:
         self._replicas = look_up_replicas(hot, keys)
         if keys:
             check_different_history(hot, cold, min(keys).shard_path)
@@ -113,23 +113,23 @@ class ChangeLedger:
             return self._given
         if self._server is None:
             return [each.key for each in self._probe().replicas()]
-        # A replica that this session does not know yet would keep its entry, and its server be replaced.
+        # Without the sync a new replica could be missed, and keep its entry when its server is replaced.
         hot.sync("/")
-        found = [
+        keys = [
             ReplicaKey(shard_path, replica.name)
             for shard_path in shard_paths_below(hot, self._params["root"], self._root)
             for replica in read_live_replicas(hot, ShardLayout(shard_path))
             if self._server.is_of(replica)
         ]
-        if not found:
+        if not keys:
             raise self._server.unknown(f"below {self._params['root']}")
-        return found
+        return keys
 
     def _row(self, key: ReplicaKey, change: EntryChange) -> dict[str, str]:
-        # The replica of a table that was made after the replicas were listed is entered as well.
+        # Replicas of tables created after this listing are entered as well.
         replica = self._replicas.get(key, LiveReplica(key.replica, None, None))
         address = replica.address
-        before = _standing(change.before, replica, self._cold)
+        before = _entry_status(change.before, replica, self._cold)
         return {
             "shard_path": key.shard_path,
             "replica": key.replica,
@@ -140,17 +140,17 @@ class ChangeLedger:
 
 
 def server_name_of(params: Mapping[str, Any]) -> ServerName | None:
-    """The options ``host`` and ``interserver_port``; None without a host."""
+    """Return the options ``host`` and ``interserver_port``; None without a host."""
     return None if params["host"] is None else ServerName(params["host"], params["interserver_port"])
 
 
 def _key(given: Mapping[str, str]) -> ReplicaKey:
-    """The replica that an item of the option ``replicas`` names; raises FormatError."""
+    """Return the replica that an item of the option ``replicas`` names. Raises FormatError."""
     ShardLayout(given["shard_path"]).replica(given["replica"])
     return ReplicaKey(given["shard_path"], given["replica"])
 
 
-def _standing(entry: Znode | None, replica: LiveReplica, cold: ColdEnsemble | None) -> str:
+def _entry_status(entry: Znode | None, replica: LiveReplica, cold: ColdEnsemble | None) -> str:
     if entry is None or cold is None:
         return ABSENT
     return READY if not_ready(entry, replica, cold) is None else STALE

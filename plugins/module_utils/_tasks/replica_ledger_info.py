@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of replica_ledger_info: which shard paths are ready, and which stand in the way of a downgrade."""
+"""The task of replica_ledger_info: report ready shard paths, and cold partitions that block a downgrade."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .replica_ledger import server_name_of
 from .resources import Resources, coordination_root
-from .shard_paths import shard_paths_below, told_apart
+from .shard_paths import shard_paths_below, with_ensembles_checked
 
 
-class InspectLedger:
+class ReplicaLedgerInfo:
     """Implements Task for replica_ledger_info."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises FormatError for those that cannot be."""
+        """Read the options of the module. Raises FormatError for invalid values."""
         self._params = params
         self._coordination_root = coordination_root(params)
         self._shard_paths = [check_shard_path(each) for each in sorted(set(params["shard_paths"] or ()))]
@@ -37,7 +37,7 @@ class InspectLedger:
         self._shards: list[dict[str, Any]] = []
 
     def result(self) -> dict[str, Any]:
-        """What was found so far."""
+        """Return the findings so far."""
         ready = sum(shard["ready"] for shard in self._shards)
         cold = sum(len(shard["cold_partitions"]) for shard in self._shards)
         return {
@@ -54,7 +54,7 @@ class InspectLedger:
         hot.sync("/")
         ledger = Ledger(hot, self._coordination_root)
         guard = DowngradeGuard(hot, cold, self._coordination_root)
-        for layout in map(ShardLayout, told_apart(hot, cold, self._paths(hot))):
+        for layout in map(ShardLayout, with_ensembles_checked(hot, cold, self._paths(hot))):
             replicas = read_live_replicas(hot, layout)
             if self._server is None or any(map(self._server.is_of, replicas)):
                 self._inspect(layout, replicas, ledger, guard, ColdEnsemble.of(cold))
@@ -75,13 +75,13 @@ class InspectLedger:
         guard: DowngradeGuard,
         cold: ColdEnsemble,
     ) -> None:
-        # An entry may outlive its replica; it harms nothing, but somebody may want to know.
+        # An entry may outlive its replica. Such an entry does no harm, but is listed.
         gone = set(ledger.replicas(layout.path)) - {each.name for each in replicas}
         listed = [*replicas, *(LiveReplica(name, None, None) for name in sorted(gone))]
         entries = ledger.read(layout.path, (each.name for each in listed))
         rows = [_row(each, entries[each.name], cold) for each in listed]
         for row in rows[len(replicas) :]:
-            row["reason"] = f"replica {row['replica']} is in the ledger, and the table does not have it"
+            row["reason"] = f"replica {row['replica']} is in the ledger but not in the table"
         reasons = [row["reason"] for row in rows[: len(replicas)] if row["reason"]]
         if not replicas:
             reasons = [f"there is no replica at {layout.path} in hot"]
@@ -110,7 +110,7 @@ def _row(replica: LiveReplica, entry: Znode | None, cold: ColdEnsemble) -> dict[
 
 
 def _entry(entry: Znode) -> dict[str, Any] | None:
-    """The fields of an entry; None for one that is not understood, of which the reason tells."""
+    """Return the fields of an entry; None for an unreadable entry, which the reason explains."""
     try:
         known = parse_entry(entry)
     except FormatError:

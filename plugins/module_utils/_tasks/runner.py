@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the task of a module: the one place where errors become the failure of a module.
+"""Run the task of a module, and turn errors into the failure of the module.
 
-This file and argspec.py are all that knows of Ansible. They load with Python 3.8 too, the oldest that Ansible
-runs modules with, as do modules themselves: a Python that is too old for the rest is refused in one sentence.
+Only this file and argspec.py depend on Ansible. Both files and the modules also load with Python 3.8, the
+oldest Python with which Ansible runs modules. A Python too old for the tasks fails with a clear error.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ _GC_THRESHOLDS = (100_000, 50, 100)
 
 
 class Task(Protocol):
-    """What a module does."""
+    """The work of one module."""
 
     def run(self, resources: Resources) -> None:
-        """Do it. Raises PartMoveError."""
+        """Do the work. Raises PartMoveError."""
 
     def result(self) -> dict[str, Any]:
-        """What was done so far, whether or not `run` ended well; with ``diff`` for the diff mode."""
+        """Return the result so far, also after an error in `run`. ``diff`` is for the diff mode."""
 
     @property
     def failure(self) -> str:
-        """Why the task failed although `run` ended well; empty when it did not."""
+        """Why the task failed although `run` raised no error; empty without a failure."""
 
 
 class Stopped(BaseException):
-    """A signal asked the run to end. No ``except Exception`` can take it for an error."""
+    """A signal asked the run to end. No ``except Exception`` catches this class."""
 
 
 def run(module: AnsibleModule, make_task: Callable[[Mapping[str, Any]], Task]) -> None:
-    """Make the task of the module's parameters, run it, and end the module with its result.
+    """Make the task from the module's parameters, run the task, and end the module with the result.
 
-    ``make_task`` imports the task itself: that comes after the look at the Python that runs here.
+    ``make_task`` imports the task itself, after the check of the Python version.
     """
-    # What a run reads it keeps until it ends. To look for garbage in it again and again, as Python does by
-    # default, would take a fifth of the time.
+    # A run keeps its data in memory until the end. With Python's default thresholds, repeated garbage
+    # collections of this data would take a fifth of the time.
     gc.set_threshold(*_GC_THRESHOLDS)
     task: Task | None = None
     try:
         refuse_old_python(sys.version_info[:3], sys.executable)
-        # An older Python cannot load these.
+        # Python 3.8 cannot load these modules.
         from .one_processor import on_one_processor  # noqa: PLC0415
         from .resources import Resources  # noqa: PLC0415
 
@@ -77,7 +77,7 @@ def run(module: AnsibleModule, make_task: Callable[[Mapping[str, Any]], Task]) -
 
 
 def refuse_old_python(version: tuple[int, int, int], program: str) -> None:
-    """Raise PartMoveError when a Python of this version is too old for the tasks."""
+    """Raise PartMoveError if a Python of this version is too old for the tasks."""
     if version >= OLDEST_PYTHON:
         return
     found, needed = (".".join(map(str, numbers)) for numbers in (version, OLDEST_PYTHON))
@@ -89,13 +89,15 @@ def refuse_old_python(version: tuple[int, int, int], program: str) -> None:
 
 @contextmanager
 def _stopping_on_signals() -> Iterator[None]:
-    """Raise Stopped on a signal that asks for an end; later ones do not disturb the tidying up."""
+    """Raise Stopped on SIGHUP, SIGINT or SIGTERM. Further signals do not interrupt the cleanup."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        # Ignoring all signals from the first one on would leave no way to end a run that had lost it.
+        # A run may lose the first Stopped. Were all later signals ignored, no signal could end the run.
         if not _is_stopping():
             name = signal.Signals(number).name
-            raise Stopped(f"The run was stopped by {name}. What it did so far holds; run again to go on.")
+            raise Stopped(
+                f"The run was stopped by {name}. All steps so far remain valid; run again to continue."
+            )
 
     signals = [each for each in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM) if _is_heeded(each)]
     before = {each: signal.signal(each, stop) for each in signals}
@@ -107,7 +109,7 @@ def _stopping_on_signals() -> Iterator[None]:
 
 
 def _is_stopping() -> bool:
-    """Whether what runs now does so because of a Stopped that is on its way up."""
+    """Return whether a Stopped is propagating: the current code is part of its cleanup."""
     error = sys.exc_info()[1]
     while error is not None and not isinstance(error, Stopped):
         error = error.__context__
@@ -115,5 +117,5 @@ def _is_stopping() -> bool:
 
 
 def _is_heeded(number: signal.Signals) -> bool:
-    """Whether the signal is not ignored on purpose, as nohup does."""
+    """Return whether the process reacts to the signal. Under nohup, for instance, it ignores SIGHUP."""
     return signal.getsignal(number) is not signal.SIG_IGN

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The shard paths that a task goes through, one after the other."""
+"""Find the shard paths that a task works on."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from .._partmove.tree.skip_denied import OnDenied
 def shard_paths_below(
     hot: ZnodeReader, root: str, coordination_root: str, denied: OnDenied | None = None
 ) -> Iterator[str]:
-    """Every shard path below a znode of hot, without a look at what ZooKeeper and this collection keep.
+    """Yield every shard path below a znode of hot, except below /zookeeper and the coordination root.
 
-    Raises AccessDenied for a znode that may not be read, unless ``denied`` is there to be told. Whoever
-    vouches that nothing was left out gives none.
+    Without ``denied`` an unreadable znode raises AccessDenied: for tasks that must not miss a table.
+    ``denied`` receives these errors instead.
     """
     return find_shard_paths(hot, root, without={"/zookeeper", coordination_root}, denied=denied)
 
@@ -31,29 +31,31 @@ def shard_paths_below(
 def cold_paths_below(
     cold: ZnodeReader, root: str, coordination_root: str, denied: OnDenied | None = None
 ) -> Iterator[str]:
-    """Every path below a znode of cold at which it registers parts, also of tables that hot has not."""
+    """Yield every path below a znode of cold where parts are registered, also of tables missing in hot."""
     return find_paths_in_cold(cold, root, without={"/zookeeper", coordination_root}, denied=denied)
 
 
-def told_apart(hot: ZnodeStore, cold: ZnodeStore | None, shard_paths: Iterable[str]) -> Iterator[str]:
-    """The shard paths; raises SameEnsemble before the first one if that shows hot and cold to be one.
+def with_ensembles_checked(
+    hot: ZnodeStore, cold: ZnodeStore | None, shard_paths: Iterable[str]
+) -> Iterator[str]:
+    """Yield the shard paths. Raises SameEnsemble before the first of them if hot and cold are one ensemble.
 
-    The first one, that is, which may be read in both.
+    The check compares the first shard path that is readable in both ensembles, unless ``cold`` is None.
     """
-    told = cold is None
+    checked = cold is None
     for shard_path in shard_paths:
-        if cold is not None and not told:
+        if cold is not None and not checked:
             try:
                 check_different_history(hot, cold, shard_path)
-                told = True
+                checked = True
             except AccessDenied:
-                # Whoever reads the shard path says so.
+                # The caller is about to read the shard path, and reports the error.
                 pass
         yield shard_path
 
 
 class DeniedZnode(NamedTuple):
-    """A znode that may not be read, so that nobody knows whether tables are below it."""
+    """A znode that may not be read: tables below this znode remain unknown."""
 
     path: str
     reason: str
@@ -61,20 +63,20 @@ class DeniedZnode(NamedTuple):
 
 
 class DeniedZnodes:
-    """Those that a search for tables met."""
+    """Collects the unreadable znodes of a search for tables."""
 
     def __init__(self) -> None:
         self._errors: dict[str, AccessDenied] = {}
 
-    def tell(self, path: str, error: AccessDenied) -> None:
-        """Count an unreadable znode; implements OnDenied."""
+    def add(self, path: str, error: AccessDenied) -> None:
+        """Add an unreadable znode; implements OnDenied."""
         self._errors.setdefault(path, error)
 
-    def besides(self, shard_paths: Iterable[str]) -> list[DeniedZnode]:
-        """Each, sorted, but for those at or below the shard paths, which were read or told by themselves."""
-        told = {PurePosixPath(each) for each in shard_paths}
+    def outside(self, shard_paths: Iterable[str]) -> list[DeniedZnode]:
+        """Return the znodes, sorted, except at or below the shard paths: their readers report such errors."""
+        reported = {PurePosixPath(each) for each in shard_paths}
         return [
-            DeniedZnode(path, f"{error.message}, so nobody knows what tables are below it", error.remedy)
+            DeniedZnode(path, f"{error.message}, so tables below it are unknown", error.remedy)
             for path, error in sorted(self._errors.items())
-            if told.isdisjoint((PurePosixPath(path), *PurePosixPath(path).parents))
+            if reported.isdisjoint((PurePosixPath(path), *PurePosixPath(path).parents))
         ]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of table_move: whole tables to another ensemble and back, under their names."""
+"""The task of table_move: move whole tables to another ensemble and back, under their names."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from .._partmove.twin.move.report import MovedTwin, TwinReport
 from .._partmove.twin.move.run import TwinMoveContext
 from .._partmove.twin.move.servers import read_replicas
 from .._partmove.twin.move.tables import Side
-from .._partmove.twin.table.pair import Holding
+from .._partmove.twin.table.pair import TableContents
 from .._partmove.twin.table.table_switch import FinalCounts, TableSwitch, TableSwitchReport, Target
 from .journal_file import journalled_run
 from .pacing import PaceOptions
 from .progress import Progress
 from .resources import LockOptions, Resources, SystemClock
 from .twin_move_result import TwinTally
-from .twin_table import told_twin
+from .twin_table import twin_as_result
 
 
-class MoveTables:
+class TableMove:
     """Implements Task for table_move."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         self._place = TwinPlace(params["ensemble"], params["path"])
         self._twin: str = params["twin"]
         self._servers = HttpPairServers(ClickHouseOptions.of(params["clickhouse"]), self._place, self._twin)
         self._locks = LockOptions.of(params)
         self._pace = PaceOptions.of(params)
-        self._wanted = Side(params["state"])
+        self._desired = Side(params["state"])
         min_age = float(parse_duration(params["min_age"], "min_age"))
         self._options = TwinOptions(min_age, params["stop_merges"])
         self._max_listed: int = params["max_listed"]
@@ -54,13 +54,13 @@ class MoveTables:
 
     @property
     def failure(self) -> str:
-        """About the first partition that a person has to look at."""
+        """A sentence about the first partition that needs manual action; empty without any."""
         return self._tally().failure
 
     def result(self) -> dict[str, Any]:
-        """What was done so far, as the module returns it."""
+        """Return the result so far."""
         moved = self._tally().result(check_mode=self._check_mode, seconds=self._clock.now() - self._began)
-        twins = [told_twin(path, steps) for path, steps in self._twins]
+        twins = [twin_as_result(path, steps) for path, steps in self._twins]
         created = [each for each in twins if each["created"]]
         exchanged = [
             {"shard_path": report.shard_path, "table": report.name, **each._asdict()}
@@ -75,13 +75,15 @@ class MoveTables:
             "msg": self._message(len(exchanged), moved["msg"]),
             "twins": created,
             "exchanged": exchanged,
-            "tables": [_told(report, each) for report in self._reports for each in report.kept],
+            "tables": [
+                _table_as_result(report, each) for report in self._reports for each in report.final_counts
+            ],
             "differing": [report.differing for report in self._reports if report.differing],
             "diff": {"before": "", "after": statements + moved["diff"]["after"]},
         }
 
     def run(self, resources: Resources) -> None:
-        """Take each step for all tables before the next one, so that all are exchanged at about one time."""
+        """Take each step for all tables before the next step, so that all exchanges are close together."""
         self._check_mode = resources.check_mode
         hot, journal = resources.open_ensemble("hot"), resources.open_journal()
         progress = resources.open_progress("shard paths", "steps")
@@ -92,7 +94,7 @@ class MoveTables:
             TableSwitch(
                 context,
                 self._servers,
-                Target(self._twin, self._wanted),
+                Target(self._twin, self._desired),
                 self._options,
                 each,
                 check_mode=resources.check_mode,
@@ -100,13 +102,13 @@ class MoveTables:
             for each in self._reports
         ]
         work = {
-            "state": self._wanted.value.upper(),
+            "state": self._desired.value.upper(),
             "work": "a list of whole tables",
             "shard_paths": len(tables),
         }
-        complete = [table for table in tables if table.look()]
+        complete = [table for table in tables if table.find_tables()]
         with journalled_run(journal, "table_move", (hot, None), work, lambda: self.result()["counts"]):
-            if self._wanted is Side.COLD:
+            if self._desired is Side.COLD:
                 lacking = [table for table in tables if table not in complete]
                 self._create_twins(context, lacking)
                 complete += [] if resources.check_mode else lacking
@@ -127,23 +129,23 @@ class MoveTables:
     def _work(self, tables: list[TableSwitch], progress: Progress) -> None:
         steps: tuple[tuple[str, Callable[[TableSwitch], None]], ...] = (
             ("moved away from the name", TableSwitch.move_before),
-            ("looked at what stayed", TableSwitch.refuse_left),
+            ("checked the partitions that stayed", TableSwitch.refuse_unmoved),
             ("exchanged", TableSwitch.exchange),
             ("moved to the name", self._move_after),
-            ("compared", TableSwitch.look_after),
+            ("compared", TableSwitch.record_final_counts),
         )
-        for told, step in steps:
+        for name, step in steps:
             for table in tables:
                 step(table)
-                progress.announce(f"{told}: {table.report.shard_path}")
+                progress.announce(f"{name}: {table.report.shard_path}")
 
     def _move_after(self, table: TableSwitch) -> None:
-        # In check mode names are as they were, and what will be left nobody knows.
-        if not self._check_mode or table.is_at_end:
+        # Check mode exchanges no names, so the partitions left for this step are unknown.
+        if not self._check_mode or table.has_desired_name:
             table.move_after()
 
     def _tally(self) -> TwinTally:
-        """What became of the partitions, each counted by the last step that it took part in."""
+        """Return the outcomes of the partitions, each counted by its last step."""
         tally = TwinTally(self._max_listed)
         for report in self._reports:
             merged = _merged(report)
@@ -158,7 +160,7 @@ class MoveTables:
 
 
 def _merged(whole: TableSwitchReport) -> TwinReport:
-    """Both reports of a table as one: what was moved by either, and what the last one left."""
+    """Combine both reports of a table: the moves of both steps, and the refusals of the last step."""
     merged = TwinReport(whole.shard_path)
     for report in (whole.before, whole.after):
         if report is None:
@@ -174,7 +176,7 @@ def _merged(whole: TableSwitchReport) -> TwinReport:
 
 
 def _both(earlier: MovedTwin | None, moved: MovedTwin) -> MovedTwin:
-    """A partition that was moved, and of which a late insert was moved, too."""
+    """Add up a moved partition and the late inserts that a second step has moved."""
     if earlier is None:
         return moved
     return moved._replace(
@@ -184,20 +186,20 @@ def _both(earlier: MovedTwin | None, moved: MovedTwin) -> MovedTwin:
     )
 
 
-def _told(report: TableSwitchReport, kept: FinalCounts) -> dict[str, Any]:
-    before = [] if kept.before is None else [each.rows for each in kept.before]
+def _table_as_result(report: TableSwitchReport, counts: FinalCounts) -> dict[str, Any]:
+    before = [] if counts.before is None else [each.rows for each in counts.before]
     return {
         "shard_path": report.shard_path,
         "table": report.name,
-        "replica": kept.replica,
-        "server": kept.server,
-        **_holding(kept.with_name),
-        "left_rows": kept.without_name.rows,
-        "left_parts": kept.without_name.parts,
+        "replica": counts.replica,
+        "server": counts.server,
+        **_holding(counts.with_name),
+        "left_rows": counts.without_name.rows,
+        "left_parts": counts.without_name.parts,
         "rows_before": sum(before) if before else None,
-        "older_inserts": kept.older_inserts,
+        "older_inserts": counts.older_inserts,
     }
 
 
-def _holding(holding: Holding) -> dict[str, Any]:
+def _holding(holding: TableContents) -> dict[str, Any]:
     return {"rows": holding.rows, "parts": holding.parts, "digest": holding.digest}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of twin_audit_info: says of every partition of tables with cold twins what it is."""
+"""The task of twin_audit_info: report the state of every partition of tables with cold twins."""
 
 from __future__ import annotations
 
@@ -19,42 +19,44 @@ from .._partmove.twin.audit.evidence import TwinWitnesses
 from .._partmove.twin.audit.reader import TwinReader
 from .._partmove.twin.audit.report import TwinAuditReport
 from .._partmove.twin.move.record import recorded_shard_paths
-from .audit_answer import answer_of, finding_of
+from .audit_answer import audit_result, finding_as_result
 from .pacing import PaceOptions
 from .resources import SERVERS_AT_ONCE, Resources, coordination_root
 from .shard_paths import DeniedZnodes, shard_paths_below
 
 
-class AuditTwins:
+class TwinAuditInfo:
     """Implements Task for twin_audit_info."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any], servers: TwinWitnesses | None = None) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be.
+        """Read the options of the module. Raises PartMoveError for invalid values.
 
-        ``servers`` are asked in place of those that the options name.
+        servers: used instead of the servers that the options name.
         """
         self._root: str | None = params["root"]
         self._shard_paths = sorted({ShardLayout(path).path for path in params["shard_paths"] or ()})
         self._coordination_root = coordination_root(params)
         self._pace = PaceOptions.of(params)
-        self._with_sound = params["details"] == "all"
+        self._with_consistent = params["details"] == "all"
         self._servers = servers or HttpTwinWitnesses(
             ClickHouseOptions.of(params["clickhouse"]), params["twin"]
         )
         self._audits: list[TwinAudit] = []
         self._denied = DeniedZnodes()
-        self._is_whole = False
+        self._is_finished = False
         self._now = 0.0
 
     def result(self) -> dict[str, Any]:
-        """What was found so far; complete, and with metrics, only once everything was looked at."""
-        result = result_of(self._audits, self._now, with_sound=self._with_sound, unread=self._unread())
-        return result if self._is_whole else {**result, "complete": False, "metrics": ""}
+        """Return the findings so far. Complete, and with metrics, only after the whole audit."""
+        result = result_of(
+            self._audits, self._now, with_consistent=self._with_consistent, unread=self._unread()
+        )
+        return result if self._is_finished else {**result, "complete": False, "metrics": ""}
 
     def run(self, resources: Resources) -> None:
-        """Audit one shard path after the other, and wait between them while hot is slow."""
+        """Audit one shard path after the other, with pauses while hot is slow."""
         hot = resources.open_ensemble("hot")
         progress = resources.open_progress("shard paths", "partitions")
         progress.expect(len(self._shard_paths))
@@ -66,16 +68,16 @@ class AuditTwins:
             pace.wait(0, resources.clock)
             partitions = self._audit(reader, shard_path)
             progress.add(1, partitions, f"done with {shard_path}")
-        self._is_whole, self._now = True, resources.clock.now()
+        self._is_finished, self._now = True, resources.clock.now()
 
     def _audit(self, reader: TwinReader, shard_path: str) -> int:
-        """Audit one shard path; return how many partitions were judged."""
+        """Audit one shard path; return the number of judged partitions."""
         try:
             audit = audit_twins(reader, shard_path)
         except NoSuchTable:
             if self._root is None:
                 raise
-            # The table was dropped after it was found below the root.
+            # The table was dropped after the search below the root found it.
             return 0
         self._audits.append(audit)
         return len(audit.rows)
@@ -85,18 +87,18 @@ class AuditTwins:
             yield from self._shard_paths
             return
         seen = set()
-        for path in shard_paths_below(hot, self._root, self._coordination_root, self._denied.tell):
+        for path in shard_paths_below(hot, self._root, self._coordination_root, self._denied.add):
             seen.add(path)
             yield path
         below = self._root.rstrip("/")
-        # Records may be left of tables that are gone.
+        # Records of dropped tables may remain.
         for path in recorded_shard_paths(hot, self._coordination_root):
             if path not in seen and (path == below or path.startswith(f"{below}/")):
                 yield path
 
     def _unread(self) -> list[TwinAudit]:
-        """Stands for tables that nobody can find, as a znode above them may not be read."""
-        found = self._denied.besides(audit.shard_path for audit in self._audits)
+        """Return audits that stand for the tables below unreadable znodes."""
+        found = self._denied.outside(audit.shard_path for audit in self._audits)
         return [TwinAudit(each.path, (), f"{each.reason}. {each.remedy}.") for each in found]
 
 
@@ -104,16 +106,17 @@ def result_of(
     audits: Sequence[TwinAudit],
     now: float,
     *,
-    with_sound: bool = False,
+    with_consistent: bool = False,
     unread: Sequence[TwinAudit] = (),
 ) -> dict[str, Any]:
-    """The result of the module; ``now`` is the time of the audit in seconds since 1970."""
+    """Return the result of the module. ``now``: time of the audit in seconds since 1970."""
     report = TwinAuditReport(audits, unread)
     by_path = {audit.shard_path: audit for audit in audits}
     return {
-        **answer_of(report, now),
+        **audit_result(report, now),
         "findings": [
-            _finding(row, by_path[row.shard_path]) for row in (report.rows if with_sound else report.findings)
+            _finding(row, by_path[row.shard_path])
+            for row in (report.rows if with_consistent else report.findings)
         ],
         "seen_twice": [
             {"shard_path": row.shard_path, "partition": row.partition} for row in report.seen_twice()
@@ -123,10 +126,10 @@ def result_of(
 
 def _finding(row: TwinRow, audit: TwinAudit) -> dict[str, Any]:
     verdict = row.verdict
-    doubt, tables = verdict.doubt, audit.tables
+    check, tables = verdict.manual_check, audit.tables
     return {
-        **finding_of(row),
-        "statements": [] if doubt is None or tables is None else statements_of(tables, doubt),
+        **finding_as_result(row),
+        "statements": [] if check is None or tables is None else statements_of(tables, check),
         "record": verdict.record,
         "seen_twice": verdict.kind.is_seen_twice,
     }

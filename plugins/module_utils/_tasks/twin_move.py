@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of twin_move: moves partitions between tables and their cold twins, by SQL."""
+"""The task of twin_move: move partitions between tables and their cold twins, by SQL."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TwinMove(MoveRun[TwinMoveContext, TwinReport, TwinTally]):
     def __init__(self, params: Mapping[str, Any], servers: TwinServers | None = None) -> None:
         """Read the options of the module. Raises PartMoveError for invalid values.
 
-        ``servers`` replace the servers that the options name.
+        servers: used instead of the servers that the options name.
         """
         self._servers = servers or HttpTwinServers(ClickHouseOptions.of(params["clickhouse"]), params["twin"])
         min_age = float(parse_duration(params["min_age"], "min_age"))

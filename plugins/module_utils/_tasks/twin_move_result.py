@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What twin_move answers of the reports of many shard paths."""
+"""The result of twin_move, from the reports of many shard paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .move_tally import PartitionTally
 
 
 class TwinTally(PartitionTally[TwinReport]):
-    """Adds up reports that come sorted by shard path, so that every list is sorted."""
+    """Adds up reports. Callers add reports sorted by shard path, so that every list is sorted."""
 
     kinds = ("moved", "deferred", "failed", "unchanged", "other_state")
     more_lists = ("left_behind",)
@@ -25,11 +25,11 @@ class TwinTally(PartitionTally[TwinReport]):
         self._statements: list[str] = []
 
     def add(self, report: TwinReport) -> None:
-        """Add what was done to the partitions of one shard path."""
+        """Add the outcomes of one memory batch of a shard path."""
         path = report.shard_path
         for _partition, moved in sorted(report.moved.items()):
             self._add_moved(path, moved)
-        self._add_kept(report)
+        self._add_not_moved(report)
         self._add_statements(report.statements)
 
     def _merge_diff(self, other: TwinTally, room: dict[str, int]) -> None:
@@ -41,7 +41,7 @@ class TwinTally(PartitionTally[TwinReport]):
         self._statements.extend(statements[: max(0, room)])
 
     def result(self, *, check_mode: bool, seconds: float) -> dict[str, Any]:
-        """The values that the module returns; with the statements as a diff in check mode."""
+        """Return the values of the module; in check mode ``diff`` has the statements."""
         return self._common_result(check_mode=check_mode) | {
             "totals": {
                 "parts": self._totals["parts"],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of twin_table: a twin of each table on each of its replicas."""
+"""The task of twin_table: create a twin of each table on each of its replicas."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from .._partmove.twin.move.servers import read_replicas
 from .resources import Resources
 
 
-class CreateTwins:
+class TwinTables:
     """Implements Task for twin_table."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         self._servers = HttpTwinServers(ClickHouseOptions.of(params["clickhouse"]), params["twin"])
         self._place = TwinPlace(params["ensemble"], params["path"])
         self._plan = None if params["plan"] is None else read_plan(params["plan"])
-        wanted = params["shard_paths"] if self._plan is None else _with_cold_partitions(self._plan)
-        self._shard_paths = sorted({check_shard_path(each) for each in wanted})
-        # A path that cannot be is refused without a table too, by who looks whether a run could begin.
+        requested = params["shard_paths"] if self._plan is None else _with_cold_partitions(self._plan)
+        self._shard_paths = sorted({check_shard_path(each) for each in requested})
+        # Check the template of the path without any table, too: a check before a run may name none.
         for each in self._shard_paths or ["/a_table"]:
             self._place.of(each)
         self._done: list[tuple[str, TwinSteps]] = []
         self._refused: dict[str, PartMoveError] = {}
-        self._is_dry = False
+        self._check_mode = False
 
     @property
     def failure(self) -> str:
-        """About the first table that was refused, and how many others were."""
+        """A sentence about the first refused table and the number of others; empty without any."""
         if not self._refused:
             return ""
         shard_path, error = next(iter(self._refused.items()))
@@ -50,13 +50,13 @@ class CreateTwins:
         return f"Of {len(self._shard_paths)} tables {shard_path} was refused. {error}{more}"
 
     def result(self) -> dict[str, Any]:
-        """What was created so far, and what was there."""
-        twins = [told_twin(shard_path, steps) for shard_path, steps in self._done]
+        """Return the created and the existing twins so far."""
+        twins = [twin_as_result(shard_path, steps) for shard_path, steps in self._done]
         statements = "".join(f"{each['statement']}\n" for each in twins if each["created"])
         return {
             "changed": bool(statements),
             "msg": f"{sum(bool(each['created']) for each in twins)} of {len(twins)} twins"
-            f" {'would be ' if self._is_dry else ''}created",
+            f" {'would be ' if self._check_mode else ''}created",
             "twins": twins,
             "refused": [
                 {"shard_path": path, "reason": error.message, "remedy": error.remedy}
@@ -66,23 +66,23 @@ class CreateTwins:
         }
 
     def run(self, resources: Resources) -> None:
-        """Look at all replicas of all tables first, and then create what is missing.
+        """Check all replicas of all tables first, then create the missing twins.
 
-        A table of which a replica is refused gets no twin at all, and the others get theirs.
+        If one replica of a table is refused, this table gets no twin; the other tables get their twins.
         """
-        self._is_dry = resources.check_mode
+        self._check_mode = resources.check_mode
         hot = resources.open_ensemble("hot")
         if self._plan is not None:
             check_origin(hot, self._plan.header.origin, str(self._plan.path))
-        wanted = [(path, self._steps(hot, path)) for path in self._shard_paths]
-        for shard_path, steps in wanted:
+        steps_of_tables = [(path, self._steps(hot, path)) for path in self._shard_paths]
+        for shard_path, steps in steps_of_tables:
             for step in steps:
                 if not resources.check_mode:
                     step.carry_out()
                 self._done.append((shard_path, step))
 
     def _steps(self, hot: ZnodeStore, shard_path: str) -> list[TwinSteps]:
-        """What is to be done for a table; nothing where it is refused. Raises EnsembleError and kin."""
+        """Return the steps for a table; none if the table is refused. Raises EnsembleError and subclasses."""
         try:
             return steps_to_twins(self._servers, shard_path, read_replicas(hot, shard_path), self._place)
         except EnsembleError:
@@ -93,12 +93,12 @@ class CreateTwins:
 
 
 def _with_cold_partitions(plan: Plan) -> list[str]:
-    """The shard paths of which the plan wants a partition cold."""
+    """Return the shard paths with partitions that the plan requests to be cold."""
     return [shard_path for shard_path, counts in plan.counts.items() if counts[State.COLD]]
 
 
-def told_twin(shard_path: str, steps: TwinSteps) -> dict[str, Any]:
-    """A twin that was created or was there, as results of modules have it."""
+def twin_as_result(shard_path: str, steps: TwinSteps) -> dict[str, Any]:
+    """Return a created or existing twin as a value of the module's result."""
     return {
         "shard_path": shard_path,
         "replica": steps.replica,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of twin_view: one name for a table and its twin, on each of its replicas."""
+"""The task of twin_view: create one name for a table and its twin on each replica."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .._partmove.twin.move.servers import read_replicas
 from .resources import LockOptions, Resources
 
 
-class CreateTwinViews:
+class TwinView:
     """Implements Task for twin_view."""
 
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         in_front: bool = params["in_front"]
         name = params["name"] or (IN_FRONT if in_front else BESIDE)
         place = TwinPlace(params["ensemble"], params["path"])
@@ -36,10 +36,10 @@ class CreateTwinViews:
         self._locks = LockOptions.of(params)
         self._shard_paths = sorted({check_shard_path(each) for each in params["shard_paths"]})
         self._done: list[tuple[str, TwinViewSteps]] = []
-        self._is_dry = False
+        self._check_mode = False
 
     def result(self) -> dict[str, Any]:
-        """What was done so far, and what was there."""
+        """Return the changed and the unchanged replicas so far."""
         tables = [
             {
                 "shard_path": shard_path,
@@ -54,21 +54,21 @@ class CreateTwinViews:
         changed = sum(bool(each["statements"]) for each in tables)
         return {
             "changed": bool(changed),
-            "msg": f"{changed} of {len(tables)} replicas {'would be ' if self._is_dry else ''}changed",
+            "msg": f"{changed} of {len(tables)} replicas {'would be ' if self._check_mode else ''}changed",
             "tables": tables,
             "diff": {"before": "", "after": statements},
         }
 
     def run(self, resources: Resources) -> None:
-        """Look at all replicas of all tables first, and then do what is missing."""
-        self._is_dry = resources.check_mode
+        """Check all replicas of all tables first, then carry out the missing steps."""
+        self._check_mode = resources.check_mode
         hot = resources.open_ensemble("hot")
         for path, steps in [(path, self._steps(hot, path)) for path in self._shard_paths]:
-            if self._is_dry or not any(each.exchanges for each in steps):
+            if self._check_mode or not any(each.exchanges for each in steps):
                 self._carry_out(path, steps)
                 continue
             with self._between_moves(resources, hot, path):
-                # By now it may have been done.
+                # Another run may have carried out the steps meanwhile.
                 self._carry_out(path, self._steps(hot, path))
 
     def _steps(self, hot: ZnodeStore, path: str) -> list[TwinViewSteps]:
@@ -76,13 +76,13 @@ class CreateTwinViews:
 
     def _carry_out(self, path: str, steps: list[TwinViewSteps]) -> None:
         for step in steps:
-            if not self._is_dry:
+            if not self._check_mode:
                 step.carry_out()
             self._done.append((path, step))
 
     @contextmanager
     def _between_moves(self, resources: Resources, hot: ZnodeStore, path: str) -> Iterator[None]:
-        """Keep moves out, whose statements carry names, and refuse where one has not ended."""
+        """Hold the lease, as statements of moves contain table names. Refuses if a move has not ended."""
         keeper = self._locks.keeper("twin_view", hot, None, resources.clock)
         lease = keeper.acquire(path)
         try:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Shard paths that are worked on at the same time, each of them whole, with their results in order."""
+"""Work on several shard paths at the same time, one worker each, and take the results in order."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .._partmove.tree.interruption import Interrupted
 MOST_WORKERS = 64
 _USUAL_WORKERS = 16
 _PARTITIONS_AT_ONCE = 20_000
-"""Of all shard paths that are worked on at the same time, unless somebody asks for more of them."""
+"""Limit for the partitions of all shard paths in progress, unless the option ``workers`` exceeds it."""
 
 _Job = TypeVar("_Job")
 _Done = TypeVar("_Done")
 
 
 def workers_for(given: int, partitions: Sequence[int]) -> int:
-    """How many shard paths to work on at once.
+    """Return the number of shard paths to work on at the same time.
 
-    given: as the option ``workers`` has it, 0 to choose by what there is to do. partitions: how many of them
-    each shard path has, as far as that is known. Raises PartMoveError for a number that cannot be.
+    given: value of the option ``workers``, 0 to choose by the amount of work. partitions: number of
+    partitions of each shard path, as far as known. Raises PartMoveError for an invalid number.
     """
     if not 0 <= given <= MOST_WORKERS:
         raise PartMoveError(
-            f"workers is {given}", remedy=f"Give 1 to {MOST_WORKERS}, or 0 to choose by what there is to do"
+            f"workers is {given}", remedy=f"Give 1 to {MOST_WORKERS}, or 0 to choose by the amount of work"
         )
     most = given or min(_USUAL_WORKERS, _PARTITIONS_AT_ONCE // max(1, *partitions, 1))
     return max(1, min(most, len(partitions)))
@@ -47,10 +47,11 @@ def work_in_order(
     workers: int,
     ending: threading.Event,
 ) -> None:
-    """Do the work of each job, in threads where there are several workers, and take the results in order.
+    """Run ``work`` for each job, in threads if there are several workers, and take the results in order.
 
-    ``work`` never raises, and returns soon when ``ending`` is set; ``take`` raises what a job ended with, and
-    that ends them all. What has begun by then is taken as well. Raises what ``take`` and signals raise.
+    ``work`` never raises, and returns soon once ``ending`` is set. ``take`` raises the error of a job: no
+    further job starts, and the results of running jobs are still taken. Raises errors of ``take`` and of
+    signals.
     """
     if workers == 1:
         for job in jobs:
@@ -61,7 +62,7 @@ def work_in_order(
         try:
             for job in jobs:
                 waiting.append(pool.submit(work, job))
-                # As many again are under way or done while the oldest is waited for.
+                # Twice as many jobs as workers keep the workers busy while the oldest job is awaited.
                 if len(waiting) >= 2 * workers:
                     _take_first(waiting, take)
             while waiting:
@@ -69,7 +70,7 @@ def work_in_order(
         except BaseException:
             ending.set()
             for future in [each for each in waiting if not each.cancel()]:
-                # The first error is the one to tell of: this may be no more than its consequence.
+                # Report the first error only: later errors may be consequences.
                 with suppress(Exception, Interrupted):
                     take(future.result())
             raise

@@ -75,7 +75,7 @@ def test_what_another_application_keeps_to_itself_is_named(pair: Pair, table: Ta
     (unjudged,) = result["unjudged"]
     assert unjudged["shard_path"] == secret
     assert unjudged["reason"].startswith(f"The identity given to ensemble {ensemble} (127.0.0.1:")
-    assert f" may not read {secret}, so nobody knows what tables are below it. Give" in unjudged["reason"]
+    assert f" may not read {secret}, so tables below it are unknown. Give" in unjudged["reason"]
     assert any(line.startswith(f"not audited: {secret}: ") for line in result["summary"])
 
 

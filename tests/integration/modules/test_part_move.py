@@ -99,7 +99,7 @@ def test_many_shard_paths_at_once_are_told_as_one_after_the_other(pair: Pair) ->
 def test_workers_that_cannot_be(pair: Pair, table: Table) -> None:
     result = pair.call("part_move", workers=65, partitions=partitions_of(table), **ASSUMED)
     assert result["failed"]
-    assert result["msg"] == "workers is 65. Give 1 to 64, or 0 to choose by what there is to do."
+    assert result["msg"] == "workers is 65. Give 1 to 64, or 0 to choose by the amount of work."
 
 
 def test_diff_tells_state_and_parts_of_each_partition(pair: Pair, table: Table) -> None:

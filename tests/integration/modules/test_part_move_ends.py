@@ -70,7 +70,7 @@ def test_signal_ends_the_run_with_what_it_did(
         result = answer_of(process)
     assert result["failed"]
     assert result["msg"] == (
-        f"The run was stopped by {number.name}. What it did so far holds; run again to go on."
+        f"The run was stopped by {number.name}. All steps so far remain valid; run again to continue."
     )
     assert result["changed"]
     assert [each["partition"] for each in result["moved"]] == [FIRST]

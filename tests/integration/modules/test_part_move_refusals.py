@@ -155,7 +155,7 @@ def test_chroot_that_may_only_be_read(
     assert result["failed"]
     assert re.fullmatch(
         rf"Writing {pair.base}-partmove is denied to this identity by the cold ensemble\."
-        r" Give the identity create, write and delete permission there, or use another one\.",
+        r" Give the identity create, write and delete permission there, or use another identity\.",
         result["msg"],
     )
     assert result["counts"]["not_reached"] == 3

@@ -134,7 +134,7 @@ def test_refusals_and_an_entry_that_outlived_its_replica(pair: Pair, table: Tabl
         f"No replica below {pair.base} in hot is registered by r7.example.",
         f"There is no replica r7 of {table.path} in hot.",
         "The shard path 'hits' does not begin with a slash.",
-        "host says which replicas to withdraw, and state is present.",
+        "host selects the replicas to withdraw, but state is present.",
         "state is present but all of the following are missing: patched_sign",
         "ClickHouse at 127.0.0.1:9 cannot be reached",
         "missing parameter(s) required by 'interserver_port': host",
@@ -147,7 +147,7 @@ def test_refusals_and_an_entry_that_outlived_its_replica(pair: Pair, table: Tabl
     assert (outlived["ready"], outlived["reason"]) == (True, "")
     assert [(each["replica"], each["reason"]) for each in outlived["replicas"]] == [
         ("r1", ""),
-        ("r2", "replica r2 is in the ledger, and the table does not have it"),
+        ("r2", "replica r2 is in the ledger but not in the table"),
     ]
     assert (nothing["ready"], nothing["replicas"]) == (False, [])
     assert nothing["reason"] == f"there is no replica at {pair.base}/nothing in hot"

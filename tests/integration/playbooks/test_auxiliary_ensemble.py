@@ -225,7 +225,7 @@ def test_an_ensemble_that_does_not_answer_is_no_reason_for_a_restart(
     assert failed["failed"]
     assert "knows the auxiliary ensemble cold and cannot work with it: " in failed["msg"]
     assert failed["msg"].endswith(
-        "See that its members serve this server, and that the znode of its root is there."
+        "Check that its members serve this server, and that the znode of its root exists."
     )
 
 

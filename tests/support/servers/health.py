@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_info import DiagnoseReplica
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_info import ReplicaInfo
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from support.servers.clickhouse import ClickHouseServer
 
@@ -38,7 +38,7 @@ def ask(server: ClickHouseServer, timeout: float = 30.0, **options: Any) -> dict
     """
     clickhouse = {"host": "127.0.0.1", "port": server.http_port, "timeout": timeout}
     params = {**DEFAULTS, "clickhouse": clickhouse, **options}
-    task = DiagnoseReplica(params)
+    task = ReplicaInfo(params)
     with ExitStack() as stack:
         task.run(Resources(params, stack, check_mode=False))
     return task.result()

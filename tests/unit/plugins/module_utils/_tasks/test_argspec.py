@@ -54,7 +54,7 @@ def test_defaults_are_those_of_the_code(spec: dict[str, Any], kind: type[Any]) -
         assert option.get("default", "") == of_code[name], name
 
 
-def test_what_is_not_a_field_of_its_own() -> None:
+def test_options_inside_another_option() -> None:
     auth = ENSEMBLE["auth"]["options"]
     assert tuple(auth["scheme"]["choices"]) == AUTH_SCHEMES
     assert auth["service"]["default"] == defaults_of(EnsembleOptions)["sasl_service"]

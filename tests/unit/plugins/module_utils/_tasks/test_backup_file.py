@@ -42,12 +42,12 @@ def make() -> Iterator[Maker]:
         yield backup
 
 
-def test_no_file_is_made_before_something_is_saved(tmp_path: Path, make: Maker) -> None:
+def test_no_file_exists_before_the_first_save(tmp_path: Path, make: Maker) -> None:
     backup = make(tmp_path)
     assert (backup.path, list(tmp_path.iterdir())) == ("", [])
 
 
-def test_what_was_saved_is_read_before_the_file_is_closed(tmp_path: Path, make: Maker) -> None:
+def test_saved_znodes_can_be_read_before_the_file_is_closed(tmp_path: Path, make: Maker) -> None:
     backup = make(tmp_path)
     backup.save("cold", [znode("a"), znode("b")])
     backup.save("hot", [znode("a")])
@@ -62,7 +62,7 @@ def test_what_was_saved_is_read_before_the_file_is_closed(tmp_path: Path, make: 
     assert read_backup(str(path)) == (HEADER, saved)
 
 
-def test_a_file_that_is_there_is_never_written_over(tmp_path: Path, make: Maker) -> None:
+def test_an_existing_file_is_never_overwritten(tmp_path: Path, make: Maker) -> None:
     make(tmp_path).save("cold", [znode("a")])
     (path,) = tmp_path.iterdir()
     before = path.read_bytes()
@@ -78,24 +78,24 @@ def test_the_name_of_a_long_path_is_cut(tmp_path: Path, make: Maker) -> None:
     assert read_backup(backup.path)[0] == header
 
 
-def test_a_folder_that_is_missing_is_told(tmp_path: Path, make: Maker) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path, make: Maker) -> None:
     with pytest.raises(PartMoveError) as refused:
         make(tmp_path / "none").save("cold", [znode("a")])
     assert refused.value.message == (
         f"No backup can be written to {tmp_path}/none: No such file or directory;"
-        " nothing was done without one"
+        " nothing was changed without a backup"
     )
     assert refused.value.remedy == (
         "Give as backup a folder that exists, has room, and that this user may write to"
     )
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(PartMoveError, match=f"^The backup {tmp_path} cannot be read: Is a directory"):
         read_backup(str(tmp_path))
 
 
-def test_a_file_that_is_no_backup_is_told_by_its_path(tmp_path: Path) -> None:
+def test_a_file_of_another_format_is_reported_with_its_path(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(HEADER.encode() + b"junk\n")
     with pytest.raises(FormatError, match=f"^{path}, line 2 is no JSON object"):

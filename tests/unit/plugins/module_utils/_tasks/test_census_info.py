@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.census_info import TakeCensus
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.census_info import CensusInfo
 from support.memory.bench import PATH, Bench
 from support.memory.resources import MemoryResources
 
@@ -34,7 +34,7 @@ DEFAULTS: dict[str, Any] = {
 
 def census(bench: Bench, *, check_mode: bool = False, **options: Any) -> dict[str, Any]:
     params = DEFAULTS | options
-    task = TakeCensus(params)
+    task = CensusInfo(params)
     resources = MemoryResources(bench, params, check_mode=check_mode)
     task.run(resources)
     assert resources.opened == ["hot"]
@@ -59,7 +59,7 @@ def test_the_time_is_now() -> None:
     assert result["as_of"] > "2026"
 
 
-def test_what_a_run_has_written_is_told_as_ours() -> None:
+def test_znodes_of_runs_are_counted_as_ours() -> None:
     bench = Bench()
     bench.move()
     kinds = {each["kind"]: each["znodes"] for each in census(bench)["kinds"]}
@@ -80,17 +80,17 @@ def test_what_a_run_has_written_is_told_as_ours() -> None:
         ("znodes_per_second", -1),
     ],
 )
-def test_options_that_cannot_be_are_refused_before_anything_is_read(option: str, value: object) -> None:
+def test_invalid_options_are_refused_before_the_first_read(option: str, value: object) -> None:
     with pytest.raises(FormatError):
-        TakeCensus(DEFAULTS | {option: value})
+        CensusInfo(DEFAULTS | {option: value})
 
 
-def test_as_many_znodes_are_read_in_a_second_as_was_asked_for() -> None:
+def test_the_option_limits_the_reads_per_second() -> None:
     params = DEFAULTS | {"znodes_per_second": 500}
     resources = MemoryResources(Bench(), params)
-    TakeCensus(params).run(resources)
+    CensusInfo(params).run(resources)
     assert resources.reads_per_second == 500
 
 
-def test_there_is_no_figure_before_all_is_counted() -> None:
-    assert TakeCensus(DEFAULTS).result() == {"changed": False}
+def test_there_is_no_figure_before_the_end_of_the_census() -> None:
+    assert CensusInfo(DEFAULTS).result() == {"changed": False}

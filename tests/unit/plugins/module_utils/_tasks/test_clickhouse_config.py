@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import EditConfig
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import ClickHouseConfig
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 
 WITHOUT_LXML = """
@@ -23,11 +23,11 @@ import sys
 sys.modules["lxml"] = None
 from contextlib import ExitStack
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import EditConfig
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import ClickHouseConfig
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 params = {"path": sys.argv[1], "element": "zookeeper", "state": "absent", "style": "auto"}
 params |= {"name": None, "substitution": None, "drop_in": None}
-task = EditConfig(params)
+task = ClickHouseConfig(params)
 try:
     task.run(Resources(params, ExitStack(), check_mode=False))
 except PartMoveError as error:
@@ -72,7 +72,7 @@ OPTIONS: dict[str, Any] = {
 
 def run(path: Path, **options: Any) -> dict[str, Any]:
     params = {**OPTIONS, "path": str(path), **options}
-    task = EditConfig(params)
+    task = ClickHouseConfig(params)
     with ExitStack() as stack:
         task.run(Resources(params, stack, check_mode=False))
     return task.result()
@@ -104,7 +104,7 @@ def test_any_file_of_substitutions_lets_an_element_out(include_from: str, config
     assert config.read_bytes() == before
 
 
-def test_what_was_not_compared_and_other_names_are_warnings(config: Path) -> None:
+def test_uncompared_settings_and_other_names_are_warnings(config: Path) -> None:
     config.write_text("<yandex><zookeeper><node><host from_env='H'/></node></zookeeper></yandex>")
     config.with_name("link").hardlink_to(config)
     warnings = run(config, style="inline")["warnings"]
@@ -125,11 +125,11 @@ def test_a_configuration_that_is_a_link_to_nothing(config: Path) -> None:
     ("element", "name", "words"),
     [
         ("cold_zookeeper", "cold", "<cold_zookeeper> has no name"),
-        ("auxiliary_zookeepers", "default", "no name for an auxiliary ensemble"),
-        ("auxiliary_zookeepers", "a.b", "no name for an auxiliary ensemble"),
-        ("auxiliary_zookeepers", "", "no name for an auxiliary ensemble"),
+        ("auxiliary_zookeepers", "default", "not a valid name of an auxiliary ensemble"),
+        ("auxiliary_zookeepers", "a.b", "not a valid name of an auxiliary ensemble"),
+        ("auxiliary_zookeepers", "", "not a valid name of an auxiliary ensemble"),
     ],
 )
-def test_names_that_no_ensemble_has(element: str, name: str, words: str) -> None:
+def test_invalid_names_of_ensembles(element: str, name: str, words: str) -> None:
     with pytest.raises(PartMoveError, match=words):
-        EditConfig({**OPTIONS, "element": element, "name": name})
+        ClickHouseConfig({**OPTIONS, "element": element, "name": name})

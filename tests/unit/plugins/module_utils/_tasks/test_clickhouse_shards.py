@@ -43,7 +43,7 @@ def test_hosts_are_in_the_order_of_shards_and_replicas() -> None:
     }
 
 
-def test_what_is_known_of_a_server_is_told() -> None:
+def test_a_host_has_the_variables_of_its_server() -> None:
     told = node("a", 1, 1, "ch1")._replace(secure=True, internal_replication=False, is_local=True)
     (host,) = make(told)
     names = ("secure", "internal_replication", "is_local")
@@ -65,7 +65,7 @@ def test_one_server_as_two_shards() -> None:
     assert host.variables["clickhouse_shard"] == 1
 
 
-def test_two_servers_on_one_host_are_told_apart_by_their_ports() -> None:
+def test_two_servers_on_one_host_differ_by_their_ports() -> None:
     hosts = make(node("a", 1, 1, "ch1", 9001), node("a", 1, 2, "ch1", 9002), node("a", 1, 3, "ch2"))
     found = [(host.name, host.variables.get("ansible_host")) for host in hosts]
     assert found == [("ch1-9001", "ch1"), ("ch1-9002", "ch1"), ("ch2", None)]
@@ -94,20 +94,20 @@ def test_names_of_groups_are_safe(cluster: str, prefix: str, group: str) -> None
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["all"], "The group of cluster all would be all, which is Ansible's own"),
-        (["a-b", "a.b"], "The group of cluster a.b would be a_b, which is that of cluster a-b already"),
-        (["a", "a_shard_1"], "would be a_shard_1, which is that of shard 1 of cluster a already"),
+        (["all"], "The group of cluster all would be all, which is reserved by Ansible"),
+        (["a-b", "a.b"], "The group of cluster a.b would be a_b, which is already the group of cluster a-b"),
+        (["a", "a_shard_1"], "would be a_shard_1, which is already the group of shard 1 of cluster a"),
     ],
 )
-def test_groups_that_would_be_one_are_refused(names: list[str], message: str) -> None:
+def test_two_groups_with_one_name_are_refused(names: list[str], message: str) -> None:
     with pytest.raises(FormatError, match=message):
         make(*(node(name, 1, 1, "ch1") for name in names))
 
 
-def test_clusters_that_are_not_there() -> None:
+def test_unknown_clusters_are_refused() -> None:
     with pytest.raises(FormatError, match="There is no cluster x, y; there are main"):
         make(*FOUR, clusters=["x", "main", "y"])
-    with pytest.raises(FormatError, match="There is no cluster; there is none at all"):
+    with pytest.raises(FormatError, match="There is no cluster; no cluster is configured"):
         make()
-    with pytest.raises(FormatError, match="There is no cluster x; there is none at all"):
+    with pytest.raises(FormatError, match="There is no cluster x; no cluster is configured"):
         make(clusters=["x"])

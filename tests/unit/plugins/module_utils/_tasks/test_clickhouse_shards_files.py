@@ -49,7 +49,7 @@ def places(nodes: list[ClusterNode]) -> list[str]:
     return [f"{node.cluster} {node.shard} {node.replica} {node.host}:{node.port}" for node in nodes]
 
 
-def test_all_that_a_replica_says(folder: Path) -> None:
+def test_all_settings_of_a_replica(folder: Path) -> None:
     text = """<remote_servers>
         <main>
             <shard><weight>3</weight><internal_replication>true</internal_replication>
@@ -79,7 +79,7 @@ def test_a_file_of_substitutions_alone(folder: Path) -> None:
     assert places(read(metrika, element="other")) == ["c 1 1 ch3:9000"]
 
 
-def test_incl_adds_to_what_is_there(folder: Path) -> None:
+def test_incl_adds_to_existing_elements(folder: Path) -> None:
     metrika = write(folder, f"<servers>{clusters(two=shard('ch2'))}</servers>", "metrika.xml")
     main = write(
         folder,
@@ -165,7 +165,7 @@ CLUSTER = clusters(main=shard("ch1"))
         ),
     ],
 )
-def test_what_is_not_understood_is_refused(folder: Path, text: str, message: str) -> None:
+def test_unsupported_elements_are_refused(folder: Path, text: str, message: str) -> None:
     with pytest.raises(PartMoveError, match=message) as caught:
         read(write(folder, text))
     assert caught.value.remedy
@@ -181,7 +181,7 @@ def test_a_document_with_entities_is_refused(folder: Path) -> None:
         read(path)
 
 
-def test_files_that_are_not_there(folder: Path) -> None:
+def test_missing_files_are_reported(folder: Path) -> None:
     with pytest.raises(PartMoveError, match=r"config\.xml does not exist"):
         read(folder / "config.xml")
     main = write(folder, f'<remote_servers incl="x">{CLUSTER}</remote_servers>')

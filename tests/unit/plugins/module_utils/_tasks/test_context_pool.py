@@ -27,7 +27,7 @@ WORKERS, TIMES = 8, 2_000
 def make(
     bench: Bench, *, check_mode: bool = False, ending: threading.Event | None = None
 ) -> ContextPool[MoveContext]:
-    """Worlds over the ensembles of the bench."""
+    """Return contexts over the ensembles of the bench."""
 
     def context(stores: Sequence[ZnodeStore], clock: Clock) -> MoveContext:
         hot, cold = stores
@@ -48,23 +48,23 @@ def often() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def test_what_was_given_back_is_lent_again() -> None:
+def test_a_returned_context_is_lent_again() -> None:
     contexts = make(Bench())
-    with contexts.one() as first, contexts.one() as second:
+    with contexts.lend() as first, contexts.lend() as second:
         assert first is not second
-    with contexts.one() as third:
+    with contexts.lend() as third:
         assert third is first or third is second
 
 
 @pytest.mark.usefixtures("often")
-def test_nobody_has_the_world_of_another_thread() -> None:
+def test_no_thread_has_the_context_of_another_thread() -> None:
     contexts = make(Bench())
     lent: set[int] = set()
     guard = threading.Lock()
 
     def borrow(_worker: int) -> None:
         for _time in range(TIMES):
-            with contexts.one() as context:
+            with contexts.lend() as context:
                 with guard:
                     assert id(context) not in lent
                     lent.add(id(context))
@@ -75,18 +75,18 @@ def test_nobody_has_the_world_of_another_thread() -> None:
         list(pool.map(borrow, range(WORKERS)))
 
 
-def test_a_shard_path_in_check_mode_knows_nothing_of_another() -> None:
+def test_in_check_mode_a_shard_path_sees_no_writes_to_another() -> None:
     contexts = make(Bench(), check_mode=True)
-    with contexts.one() as first:
+    with contexts.lend() as first:
         first.hot.commit([(Create("/remembered", b""),)])
         assert first.hot.read(["/remembered"]) != [None]
-    with contexts.one() as second:
+    with contexts.lend() as second:
         assert second.hot.read(["/remembered"]) == [None]
 
 
-def test_what_is_lent_ends_with_the_run() -> None:
+def test_lent_contexts_raise_once_the_run_ends() -> None:
     ending = threading.Event()
-    with make(Bench(), ending=ending).one() as lent:
+    with make(Bench(), ending=ending).lend() as lent:
         lent.hot.sync("/")
         ending.set()
         with pytest.raises(Interrupted):

@@ -60,22 +60,22 @@ def test_shares_make_the_whole(tmp_path: Path, given: Callable[[Path], dict[str,
     assert sorted(work) == list(whole.by_shard_path())
     others = [row for share in shares for row in share.other_rows()]
     assert sorted(others, key=lambda row: row.shard_path) == list(whole.other_rows())
-    assert sum(share.survey()[1] for share in shares) == whole.survey()[1]
-    sizes = [len(share.survey()[0]) for share in shares]
+    assert sum(share.scope()[1] for share in shares) == whole.scope()[1]
+    sizes = [len(share.scope()[0]) for share in shares]
     assert sum(sizes) == len(PATHS)
     assert max(sizes) - min(sizes) <= 1
 
 
 def test_neighbours_are_of_different_shares(tmp_path: Path) -> None:
     second = wanted(by_list(tmp_path), "2/3")
-    assert second.survey() == (["/t/01", "/t/04"], 6)
-    assert second.sizes() == [3, 3]
+    assert second.scope() == (["/t/01", "/t/04"], 6)
+    assert second.partition_counts() == [3, 3]
     assert second.event()["work"] == "a list of partitions, share 2/3"
 
 
 @pytest.mark.parametrize("share", ["", "2", "0/1", "1/0", "3/2", "1/2/3", "-1/2", "1 / 2", "a/b", "1/10000"])
-def test_a_share_that_cannot_be(tmp_path: Path, share: str) -> None:
+def test_an_invalid_share_is_refused(tmp_path: Path, share: str) -> None:
     with pytest.raises(PartMoveError) as caught:
         wanted(by_list(tmp_path), share)
     assert caught.value.message == f"share is {share!r}"
-    assert caught.value.remedy == "Give a number and how many there are, such as 2/4"
+    assert caught.value.remedy == "Give the number of this share and the number of shares, such as 2/4"

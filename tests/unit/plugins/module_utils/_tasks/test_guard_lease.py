@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.guard_lease import TakeGuardLease
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.guard_lease import GuardLease
 from support.memory.bench import Bench
 from support.memory.resources import MemoryResources
 
@@ -32,7 +32,7 @@ def bench() -> Bench:
 
 def asked(bench: Bench, *, check_mode: bool = False, **options: Any) -> dict[str, Any]:
     params = DEFAULTS | options
-    task = TakeGuardLease(params)
+    task = GuardLease(params)
     resources = MemoryResources(bench, params, check_mode=check_mode)
     # Check mode writes nothing, so that it has no other clock to go by.
     resources.clock.now = bench.clock.now  # type: ignore[method-assign]
@@ -41,7 +41,7 @@ def asked(bench: Bench, *, check_mode: bool = False, **options: Any) -> dict[str
     return task.result()
 
 
-def test_take_prolong_ask_and_give_back_each_in_check_mode_first(bench: Bench) -> None:
+def test_take_prolong_read_and_release_each_in_check_mode_first(bench: Bench) -> None:
     mine = {"taken": True, "owner": "the first", "seconds_left": 60}
     anothers = {"taken": False, "owner": "the first", "seconds_left": 60, "former_owner": "the first"}
     nobodys = {"taken": False, "owner": "", "seconds_left": 0, "former_owner": "the first"}
@@ -66,7 +66,7 @@ def test_take_prolong_ask_and_give_back_each_in_check_mode_first(bench: Bench) -
         assert (diff["before"] != diff["after"]) == done["changed"]
 
 
-def test_what_the_diff_says(bench: Bench) -> None:
+def test_the_diff_has_the_holder_before_and_after(bench: Bench) -> None:
     assert asked(bench, name="separate")["diff"] == {
         "before": "separate: nobody\n",
         "after": "separate: the first for 60 s\n",
@@ -76,15 +76,15 @@ def test_what_the_diff_says(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"owner": " "}, "The owner is ' ', which tells nobody"),
-        ({"owner": "a\nb"}, "The owner is 'a\\\\nb', which tells nobody"),
-        ({"owner": "x" * 201}, "which tells nobody"),
-        ({"ttl": "0"}, "ttl is '0', and a turn lasts from one second to a week"),
-        ({"ttl": "8d"}, "ttl is '8d', and a turn lasts from one second to a week"),
+        ({"owner": " "}, "The owner is ' ', which does not identify the holder"),
+        ({"owner": "a\nb"}, "The owner is 'a\\\\nb', which does not identify the holder"),
+        ({"owner": "x" * 201}, "which does not identify the holder"),
+        ({"ttl": "0"}, "ttl is '0', and a lease lasts from one second to a week"),
+        ({"ttl": "8d"}, "ttl is '8d', and a lease lasts from one second to a week"),
         ({"ttl": "soon"}, "ttl is 'soon', which is no duration"),
         ({"coordination_root": "x"}, "coordination_root is 'x'"),
     ],
 )
-def test_what_is_refused(options: dict[str, Any], says: str) -> None:
+def test_invalid_values_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(FormatError, match=says):
-        TakeGuardLease(DEFAULTS | options)
+        GuardLease(DEFAULTS | options)

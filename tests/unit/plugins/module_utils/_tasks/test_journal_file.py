@@ -100,7 +100,7 @@ def test_lines_are_on_disk_once_for_all_rows(tmp_path: Path, monkeypatch: pytest
     assert partitions_in(path) == [str(each) for each in range(100)]
 
 
-def test_a_line_that_a_killed_run_left_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_an_incomplete_line_of_a_killed_run_is_not_continued(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     journal = FileJournal(path, ManualClock(), RUN)
     journal.record(REMOVED, rows("a", "b"))
@@ -113,7 +113,7 @@ def test_a_line_that_a_killed_run_left_is_not_gone_on_with(tmp_path: Path) -> No
     assert partitions_in(path) == ["a", "c", "d"]
 
 
-def test_a_line_that_a_full_disk_cut_off_is_not_gone_on_with(
+def test_a_line_cut_off_by_a_full_disk_is_not_continued(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, write = tmp_path / "journal", os.write
@@ -136,7 +136,7 @@ def test_a_line_that_a_full_disk_cut_off_is_not_gone_on_with(
     assert partitions_in(path) == ["b"]
 
 
-def test_runs_that_go_on_at_the_same_time_share_a_file(tmp_path: Path) -> None:
+def test_runs_at_the_same_time_share_a_file(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     program = (
         "import sys; from pathlib import Path\n"
@@ -154,7 +154,7 @@ def test_runs_that_go_on_at_the_same_time_share_a_file(tmp_path: Path) -> None:
     ]
     assert [each.wait() for each in runs] == [0, 0]
     history = read(path)
-    assert (history.found, history.incomplete, len(history.runs)) == (400, [], 2)
+    assert (history.matched, history.incomplete, len(history.runs)) == (400, [], 2)
 
 
 def test_the_default_is_in_the_folder_for_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def test_the_default_is_in_the_folder_for_states(tmp_path: Path, monkeypatch: py
     again.close()
 
 
-def test_a_user_without_a_home_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_folder_gets_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(_path: Path) -> Path:
         raise RuntimeError
 
@@ -188,7 +188,7 @@ def test_a_user_without_a_home_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         default_path()
 
 
-def test_a_journal_that_nobody_wants() -> None:
+def test_a_disabled_journal_writes_nothing() -> None:
     journal = open_journal("", ManualClock())
     assert isinstance(journal, NullJournal)
 
@@ -197,7 +197,7 @@ def test_a_journal_that_nobody_wants() -> None:
     assert len(list(unasked)) == 1
 
 
-def test_a_journal_that_cannot_be_written_is_told_by_its_path(
+def test_an_unwritable_journal_is_reported_with_its_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(PartMoveError, match=f"^The journal {tmp_path} cannot be written: Is a directory"):

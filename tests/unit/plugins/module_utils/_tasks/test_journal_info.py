@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file 
     journalled_run,
     open_journal,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_info import ReadJournal
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_info import JournalInfo
 from support.memory.bench import DAY, OTHER, PATH, Bench
 from support.memory.resources import MemoryResources
 
@@ -33,7 +33,7 @@ DEFAULTS: dict[str, Any] = {
 
 def info(**options: Any) -> dict[str, Any]:
     params = DEFAULTS | options
-    task = ReadJournal(params)
+    task = JournalInfo(params)
     task.run(MemoryResources(Bench(), params))
     return task.result()
 
@@ -65,7 +65,7 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return default_path()
 
 
-def test_what_was_done_to_a_partition(journal: Path) -> None:
+def test_history_of_a_partition(journal: Path) -> None:
     result = info(shard_path=PATH, partition=DAY)
 
     assert result["path"] == str(journal)
@@ -79,19 +79,19 @@ def test_what_was_done_to_a_partition(journal: Path) -> None:
     assert result["incomplete"] == []
 
 
-def test_what_a_run_did(journal: Path) -> None:
+def test_events_of_a_run(journal: Path) -> None:
     run = info(path=str(journal))["runs"][0]["run"]
     result = info(run=run, max_listed=2)
     assert (len(result["events"]), result["count"]) == (2, 6)
     assert [each["run"] for each in result["runs"]] == [run]
 
 
-def test_nothing_is_there_since(journal: Path) -> None:
+def test_no_event_since_a_time(journal: Path) -> None:
     assert journal.exists()
     assert info(since="9999-01-01")["msg"] == "0 events of 0 runs"
 
 
-def test_a_journal_that_cannot_be_read(tmp_path: Path) -> None:
+def test_an_unreadable_journal_is_reported(tmp_path: Path) -> None:
     with pytest.raises(PartMoveError, match=f"^The journal {tmp_path}/none cannot be read: No such file"):
         info(path=f"{tmp_path}/none")
 
@@ -104,7 +104,7 @@ def test_a_journal_that_cannot_be_read(tmp_path: Path) -> None:
         ({"since": "yesterday"}, "^since is 'yesterday'"),
     ],
 )
-def test_options_that_cannot_be(options: dict[str, str], problem: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, str], problem: str) -> None:
     with pytest.raises(FormatError, match=problem):
         info(**options)
 

@@ -17,44 +17,44 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.merge_table i
 from support.memory.bench import DAY, OTHER, PATH, Bench
 
 
-def table(bench: Bench, path: str = PATH, root: str = "/partmove") -> MergeTable:
+def read_table(bench: Bench, path: str = PATH, root: str = "/partmove") -> MergeTable:
     return MergeTable(bench.hot_store, bench.cold_store, path, root)
 
 
 def test_replicas_are_those_of_hot_with_their_hosts() -> None:
-    found = table(Bench()).replicas
+    found = read_table(Bench()).replicas
     assert [each.name for each in found] == ["r1", "r2"]
     assert all("host: " in each.host for each in found)
 
 
-def test_location_is_that_of_the_moment_and_not_the_one_seen_before() -> None:
+def test_location_is_current_and_not_the_listed_one() -> None:
     bench = Bench()
-    looked = table(bench)
-    assert [looked.location_seen(each) for each in (DAY, OTHER, "none")] == [
+    table = read_table(bench)
+    assert [table.listed_location(each) for each in (DAY, OTHER, "none")] == [
         Location.HOT,
         Location.HOT,
         Location.ABSENT,
     ]
     bench.move()
-    assert looked.location(DAY) is Location.COLD
-    assert looked.location_seen(OTHER) is Location.HOT
+    assert table.location(DAY) is Location.COLD
+    assert table.listed_location(OTHER) is Location.HOT
 
 
-def test_state_that_says_cold_is_believed_though_parts_were_listed_before() -> None:
+def test_a_new_state_counts_even_if_parts_were_listed_before() -> None:
     bench = Bench()
-    looked = table(bench)
-    looked.location_seen(OTHER)
+    table = read_table(bench)
+    table.listed_location(OTHER)
     bench.move()
-    assert looked.location_seen(DAY) is Location.MIXED
+    assert table.listed_location(DAY) is Location.MIXED
 
 
 def test_path_without_a_table_is_refused() -> None:
     with pytest.raises(NoSuchTable, match="/clickhouse/none is no table"):
-        table(Bench(), "/clickhouse/none")
+        read_table(Bench(), "/clickhouse/none")
 
 
 def test_other_coordination_root_than_that_of_the_moves_is_refused() -> None:
     bench = Bench()
     bench.move()
     with pytest.raises(BindingConflict):
-        table(bench, root="/other")
+        read_table(bench, root="/other")

@@ -19,7 +19,7 @@ def line(partition: str, path: str = "/ch/01/hits", table: str = "default.hits",
     return f"OPTIMIZE TABLE {table} PARTITION ID '{partition}' FINAL; -- {json.dumps({**told, **about})}\n"
 
 
-def test_lines_are_taken_in_their_order_and_comments_passed_by() -> None:
+def test_lines_keep_their_order_and_comments_are_skipped() -> None:
     lines = [
         "-- made by a report\n",
         line("2", table="…"),
@@ -43,11 +43,11 @@ def test_lines_are_taken_in_their_order_and_comments_passed_by() -> None:
         line("1").replace("; --", "; DROP TABLE x; --"),
     ],
 )
-def test_what_no_report_wrote_is_refused(bad: str) -> None:
+def test_other_lines_are_refused(bad: str) -> None:
     with pytest.raises(FormatError):
         list(merges_in([line("0"), bad], "merges.sql"))
 
 
 def test_refusal_says_where() -> None:
-    with pytest.raises(FormatError, match=r"merges.sql, line 2: this is no statement"):
+    with pytest.raises(FormatError, match=r"merges.sql, line 2: this is not a statement"):
         list(merges_in([line("0"), "OPTIMIZE TABLE hits"], "merges.sql"))

@@ -353,7 +353,7 @@ def test_a_run_without_any_table_fails(way: Way, check_mode: bool) -> None:
     assert way.snapshot() == before
 
 
-def test_a_shard_path_that_was_named_has_to_be_there(way: Way) -> None:
+def test_a_shard_path_given_by_name_must_exist(way: Way) -> None:
     before = way.snapshot()
     with pytest.raises(NoSuchTable, match=GONE):
         way.carry_out(state="hot", shard_paths=[way.shard_path, GONE])
@@ -425,7 +425,7 @@ def test_shard_paths_are_reported_in_their_order(way: Way, workers: int) -> None
 
 
 @pytest.mark.parametrize("workers", [-1, 65])
-def test_a_number_of_workers_that_cannot_be_is_refused(way: Way, workers: int) -> None:
+def test_an_invalid_number_of_workers_is_refused(way: Way, workers: int) -> None:
     before = way.snapshot()
     with pytest.raises(PartMoveError, match=f"workers is {workers}"):
         way.carry_out(workers=workers)

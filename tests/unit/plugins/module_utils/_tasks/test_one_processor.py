@@ -64,7 +64,7 @@ def test_all_threads_are_on_the_same_processor_until_the_end() -> None:
 
 
 @several
-def test_it_is_left_after_an_error_too() -> None:
+def test_an_error_ends_the_restriction_too() -> None:
     allowed = os.sched_getaffinity(0)
     with pytest.raises(ValueError, match="no reason"), on_one_processor():
         raise ValueError("no reason")
@@ -84,7 +84,7 @@ def test_the_processor_is_chosen_again_for_all_threads() -> None:
 
 @several
 @pytest.mark.parametrize("lacking", ["lock", "call", "file", "field", "number"])
-def test_it_does_nothing_where_there_is_no_reason_or_no_way(
+def test_nothing_happens_without_benefit_or_support(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lacking: str
 ) -> None:
     allowed = os.sched_getaffinity(0)
@@ -97,7 +97,7 @@ def test_it_does_nothing_where_there_is_no_reason_or_no_way(
         told = {"field": "1 (python) S 1", "number": f"1 (python) {'x ' * 50}"}
         if lacking in told:
             (tmp_path / "stat").write_text(told[lacking])
-        monkeypatch.setattr(one_processor, "_TOLD_OF_THIS_THREAD", tmp_path / "stat")
+        monkeypatch.setattr(one_processor, "_THIS_THREAD", tmp_path / "stat")
     with on_one_processor():
         assert affinity(0) == allowed
         assert "one-processor" not in {each.name for each in threading.enumerate()}

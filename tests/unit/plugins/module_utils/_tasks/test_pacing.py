@@ -48,7 +48,7 @@ def test_a_module_that_only_reads_has_no_rate() -> None:
         ({"give_up_after": "soon"}, "give_up_after is 'soon'"),
     ],
 )
-def test_what_cannot_be_is_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_values_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(PartMoveError, match=message):
         options(**given)
 
@@ -70,7 +70,7 @@ def test_either_ensemble_makes_a_run_wait() -> None:
 @pytest.mark.parametrize(
     ("latency", "watched"), [(0.0, []), (1.0, [("hot", False), ("cold", False)])], ids=["never", "usual"]
 )
-def test_nothing_is_watched_where_no_run_is_to_wait(latency: float, watched: list[object]) -> None:
+def test_nothing_is_watched_without_max_latency(latency: float, watched: list[object]) -> None:
     resources = MemoryResources(Bench(), {})
     resources.open_pace(options(max_latency=latency), print, members=False)
     assert resources.watched == watched

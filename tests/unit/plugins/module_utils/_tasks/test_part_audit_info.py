@@ -20,7 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import (
-    AuditPartitions,
+    PartAuditInfo,
 )
 from support.exposition import parsed
 from support.memory.arrange import create
@@ -47,12 +47,12 @@ BELOW = {"shard_paths": None, "root": "/"}
 STATE = f"block_numbers/{DAY}/State"
 
 
-def task_of(bench: Bench, **options: Any) -> tuple[AuditPartitions, MemoryResources]:
+def task_of(bench: Bench, **options: Any) -> tuple[PartAuditInfo, MemoryResources]:
     params = DEFAULTS | options
     resources = MemoryResources(bench, params)
     resources.clock = bench.clock  # type: ignore[assignment]
     disks = options.get("disks") or SimulatedDisks(bench.servers)
-    return AuditPartitions(params, disks), resources
+    return PartAuditInfo(params, disks), resources
 
 
 def audit(bench: Bench, **options: Any) -> dict[str, Any]:
@@ -66,14 +66,16 @@ def audit(bench: Bench, **options: Any) -> dict[str, Any]:
     return result
 
 
-def test_a_table_that_is_sound() -> None:
+def test_a_consistent_table() -> None:
     bench = Bench()
     bench.move()
     result = audit(bench)
     assert (result["findings"], result["restart_unsafe"], result["unjudged"]) == ([], [], [])
     assert (result["drifted"], result["complete"], result["shard_paths"]) == (False, True, 1)
     assert {kind: count for kind, count in result["kinds"].items() if count} == {"cold": 2, "hot": 2}
-    assert result["summary"] == ["Shard paths: 1; partitions of replicas: 4 consistent, 0 inconsistent, 0 not judged"]
+    assert result["summary"] == [
+        "Shard paths: 1; partitions of replicas: 4 consistent, 0 inconsistent, 0 not judged"
+    ]
     now = parsed(result["metrics"])["partmove_audit_timestamp_seconds"]
     assert now == {(): pytest.approx(bench.clock.now(), abs=1)}
 
@@ -105,7 +107,7 @@ def test_a_finding() -> None:
     )
 
 
-def test_what_is_sound_is_told_on_request() -> None:
+def test_consistent_partitions_are_listed_on_request() -> None:
     bench = Bench()
     create(STATE, b"COLD")(bench)
     rows = audit(bench, details="all")["findings"]
@@ -154,7 +156,7 @@ def test_tables_below_a_root_and_those_that_only_cold_has() -> None:
     assert (result["shard_paths"], result["drifted"], result["complete"]) == (3, True, False)
 
 
-def test_what_may_not_be_read_is_named_and_all_else_is_judged() -> None:
+def test_denied_znodes_are_named_and_all_others_are_judged() -> None:
     bench = Bench()
     bench.move()
     for name in ("a", "other", "secret", "z"):
@@ -173,7 +175,7 @@ def test_what_may_not_be_read_is_named_and_all_else_is_judged() -> None:
         "cold": 2,
         "hot": 2,
     }
-    below = "so nobody knows what tables are below it. Correct it."
+    below = "so tables below it are unknown. Correct it."
     assert result["unjudged"] == [
         {
             "shard_path": "/clickhouse/hers",
@@ -196,7 +198,7 @@ def test_what_may_not_be_read_is_named_and_all_else_is_judged() -> None:
     assert "partmove_audit_last_complete_timestamp_seconds" not in metrics
 
 
-def test_a_root_that_may_not_be_read_is_never_fine() -> None:
+def test_a_denied_root_is_never_complete() -> None:
     bench = Bench()
     bench.move()
     bench.hot_store.denied = {"/"}
@@ -209,7 +211,7 @@ def test_a_root_that_may_not_be_read_is_never_fine() -> None:
     assert (result["kinds"]["cold"], result["shard_paths"], result["complete"]) == (2, 1, False)
 
 
-def test_cold_that_may_not_be_read_leaves_nothing_judged() -> None:
+def test_a_denied_cold_ensemble_leaves_nothing_judged() -> None:
     bench = Bench()
     bench.move()
     bench.cold_store.denied = {bench.part("r2").rpartition("/")[0]}
@@ -219,7 +221,7 @@ def test_cold_that_may_not_be_read_leaves_nothing_judged() -> None:
     assert [each["shard_path"] for each in result["unjudged"]] == [PATH]
 
 
-def test_a_table_that_goes_while_it_is_looked_for_is_passed_by() -> None:
+def test_a_table_dropped_during_the_search_is_skipped() -> None:
     bench = Bench()
     bench.hot_store.listing = lambda paths: (
         bench.servers.drop_table() if f"{PATH}/replicas" in paths else None
@@ -230,12 +232,12 @@ def test_a_table_that_goes_while_it_is_looked_for_is_passed_by() -> None:
     assert task.result()["shard_paths"] == 0
 
 
-def test_a_table_that_was_named_has_to_be_somewhere() -> None:
+def test_a_table_given_by_name_must_exist_in_an_ensemble() -> None:
     with pytest.raises(NoSuchTable):
         audit(Bench(), shard_paths=["/none"])
 
 
-def test_an_audit_that_ends_early_tells_what_it_found_and_is_not_complete() -> None:
+def test_an_audit_that_ends_early_returns_its_findings_and_is_not_complete() -> None:
     bench = Bench()
     other = f"{PATH}_2"
     build_table(bench.hot, other, TableOptions(partitions=(DAY,)))
@@ -262,11 +264,11 @@ def test_one_ensemble_is_not_taken_for_two() -> None:
 @pytest.mark.parametrize(
     "options", [{"coordination_root": "/"}, {"shard_paths": ["/a//b"]}, {"shard_paths": ["a"]}]
 )
-def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(FormatError):
-        AuditPartitions(DEFAULTS | options)
+        PartAuditInfo(DEFAULTS | options)
 
 
-def test_servers_that_cannot_be_asked_are_refused() -> None:
+def test_invalid_settings_of_servers_are_refused() -> None:
     with pytest.raises(PartMoveError, match="The HTTP port of ClickHouse is 0"):
-        AuditPartitions(DEFAULTS | {"clickhouse": {**CLICKHOUSE, "port": 0}})
+        PartAuditInfo(DEFAULTS | {"clickhouse": {**CLICKHOUSE, "port": 0}})

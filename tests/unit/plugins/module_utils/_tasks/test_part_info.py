@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     NoSuchTable,
     SameEnsemble,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_info import InspectParts
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_info import PartInfo
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.resources import MemoryResources
 from support.memory.tables import TableOptions, build_table
@@ -33,12 +33,12 @@ DEFAULTS: dict[str, Any] = {
 
 def inspect(bench: Bench, **options: Any) -> dict[str, Any]:
     params = DEFAULTS | options
-    task = InspectParts(params)
+    task = PartInfo(params)
     task.run(MemoryResources(bench, params))
     return task.result()
 
 
-def test_where_partitions_are_and_how_much_there_is_of_them() -> None:
+def test_locations_and_sizes_of_partitions() -> None:
     bench = Bench()
     bench.move()
     result = inspect(bench)
@@ -71,13 +71,13 @@ def test_members_that_lag_behind_are_waited_for() -> None:
         name: each.open(each.members[-1])
         for name, each in (("hot", bench.hot_ensemble), ("cold", bench.cold_ensemble))
     }
-    task = InspectParts(DEFAULTS)
+    task = PartInfo(DEFAULTS)
     task.run(resources)
     day = task.result()["partitions"][0]
     assert (day["hot"]["parts"], day["cold"]["parts"]) == (1, 1)
 
 
-def test_only_the_partitions_that_are_asked_for() -> None:
+def test_only_the_requested_partitions() -> None:
     result = inspect(Bench(), partitions=[OTHER, "none"])
     assert [(each["partition"], each["location"]) for each in result["partitions"]] == [
         (OTHER, "hot"),
@@ -96,14 +96,14 @@ def test_parts_are_listed_on_request() -> None:
     assert sum(part["bytes"] for part in entry["parts"]) == entry["hot"]["bytes"]
 
 
-def test_without_cold_no_location_is_told() -> None:
+def test_without_cold_the_location_is_unknown() -> None:
     result = inspect(Bench(), cold=None)
     assert [each["location"] for each in result["partitions"]] == [None, None]
     assert result["totals"].keys() == {"hot"}
     assert "cold" not in result["partitions"][0]
 
 
-def test_tables_below_a_root_are_found_and_odd_ones_are_told_apart() -> None:
+def test_tables_below_a_root_are_found_and_unreadable_ones_listed() -> None:
     bench = Bench()
     build_table(bench.hot, "/clickhouse/odd", TableOptions(partitions=(DAY,)))
     bench.hot.create("/clickhouse/odd/replicas/r1/parts/tmp_insert", b"")
@@ -116,12 +116,12 @@ def test_tables_below_a_root_are_found_and_odd_ones_are_told_apart() -> None:
     assert odd["remedy"]
 
 
-def test_a_table_that_was_named_has_to_be_there() -> None:
+def test_a_table_given_by_name_must_exist() -> None:
     with pytest.raises(NoSuchTable):
         inspect(Bench(), shard_paths=["/none"])
 
 
-def test_a_table_that_goes_while_it_is_looked_for_is_passed_by() -> None:
+def test_a_table_dropped_during_the_search_is_skipped() -> None:
     bench = Bench()
     bench.hot_store.listing = lambda paths: (
         bench.servers.drop_table() if f"{PATH}/replicas" in paths else None
@@ -137,12 +137,12 @@ def test_one_ensemble_is_not_taken_for_two() -> None:
 
 
 @pytest.mark.parametrize("options", [{"partitions": ["a_b"]}, {"coordination_root": "/"}])
-def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(FormatError):
-        InspectParts(DEFAULTS | options)
+        PartInfo(DEFAULTS | options)
 
 
-def test_what_may_not_be_read_is_named_and_all_else_is_told() -> None:
+def test_denied_znodes_are_named_and_all_others_are_returned() -> None:
     bench = Bench()
     bench.move()
     bench.hot.create("/other/x", b"", makepath=True)
@@ -161,8 +161,7 @@ def test_what_may_not_be_read_is_named_and_all_else_is_told() -> None:
         },
         {
             "shard_path": "/other",
-            "reason": "The identity given to hot may not read /other,"
-            " so nobody knows what tables are below it",
+            "reason": "The identity given to hot may not read /other, so tables below it are unknown",
             "remedy": "Correct it",
         },
     ]

@@ -78,7 +78,7 @@ def parameters(journal: Path, origin: OriginReader, state: str) -> dict[str, Any
 
 @pytest.mark.parametrize("check_mode", [False, True])
 @pytest.mark.parametrize("state", ["cold", "hot"])
-def test_a_plan_of_another_cluster_is_refused_before_anything_is_done(
+def test_a_plan_of_another_cluster_is_refused_before_the_first_write(
     bench: Bench, journal: Path, state: str, check_mode: bool
 ) -> None:
     before = bench.hot_store.children(["/"])
@@ -100,7 +100,7 @@ def test_the_cluster_of_the_plan_is_worked_on(bench: Bench, journal: Path) -> No
     assert task.result()["counts"]["moved"] == 1
 
 
-def test_a_run_that_pauses_too_long_ends_with_what_it_did(bench: Bench, journal: Path) -> None:
+def test_a_run_that_pauses_too_long_returns_its_result_so_far(bench: Bench, journal: Path) -> None:
     """A shard path is moved, and the next one is not begun."""
     other = build_table(bench.hot, OTHER_PATH, TableOptions(partitions=(DAY,)))
     wanted = [{"shard_path": each, "partition": DAY} for each in (PATH, other.path)]
@@ -122,7 +122,7 @@ def test_a_run_that_pauses_too_long_ends_with_what_it_did(bench: Bench, journal:
     assert [each["shard_path"] for each in result["moved"]] == [PATH]
 
 
-def test_a_pause_is_told(bench: Bench, journal: Path, tmp_path: Path) -> None:
+def test_a_pause_is_reported(bench: Bench, journal: Path, tmp_path: Path) -> None:
     told = tmp_path / "progress"
     told.touch()
     params = parameters(journal, lambda paths: read_origin(bench.hot_store, paths), "cold")
@@ -137,7 +137,7 @@ def test_a_pause_is_told(bench: Bench, journal: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("check_mode", [False, True])
-def test_nothing_of_a_stage_is_kept_for_the_next(
+def test_memory_batches_share_no_simulated_writes(
     bench: Bench, journal: Path, monkeypatch: pytest.MonkeyPatch, check_mode: bool
 ) -> None:
     """In check mode each begins with an overlay that remembers nothing, so that memory has a bound."""

@@ -83,7 +83,7 @@ def test_check_mode_says_would() -> None:
     assert tally.result(check_mode=True, seconds=0)["msg"].startswith("1 would be moved, ")
 
 
-def test_lists_end_where_they_must_and_the_diff_says_so() -> None:
+def test_lists_are_limited_and_the_diff_says_so() -> None:
     tally = PatchedTally(3)
     for path in ("/a", "/b"):
         tally.add(report(path, moved=2, deferred=2, failed=2, unchanged=2))
@@ -103,7 +103,7 @@ def test_lists_end_where_they_must_and_the_diff_says_so() -> None:
     ]
 
 
-def test_failure_tells_how_many_and_the_first() -> None:
+def test_failure_has_the_count_and_the_first_partition() -> None:
     tally = PatchedTally(1)
     tally.add(report("/a", failed=1))
     assert tally.failure == (
@@ -120,7 +120,7 @@ def test_nothing_moved_is_no_change() -> None:
     assert not tally.result(check_mode=False, seconds=0)["changed"]
 
 
-def test_what_was_written_of_a_partition_that_was_not_moved_is_a_change() -> None:
+def test_a_write_to_a_partition_that_was_not_moved_is_a_change() -> None:
     tally, switched = PatchedTally(1), report("/a", moved=1)
     switched.fail("m0", LATE)
     tally.add(switched)
@@ -161,7 +161,7 @@ def test_partitions_whose_copies_were_removed_count_and_are_listed() -> None:
     assert in_check_mode.startswith("1 would be moved, copies of 3 would be removed, 1 deferred, ")
 
 
-def test_diff_of_the_way_back() -> None:
+def test_diff_of_a_move_to_hot() -> None:
     tally = PatchedTally(10)
     tally.add(back("/a", moved=1, removed=1))
     assert tally.result(check_mode=False, seconds=0)["diff"] == {
@@ -170,7 +170,7 @@ def test_diff_of_the_way_back() -> None:
     }
 
 
-def test_removed_copies_alone_are_a_change_and_their_list_ends_where_it_must() -> None:
+def test_removed_copies_alone_are_a_change_and_their_list_is_limited() -> None:
     tally = PatchedTally(1)
     tally.add(back("/a", removed=3))
     result = tally.result(check_mode=False, seconds=0)

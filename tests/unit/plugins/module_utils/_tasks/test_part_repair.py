@@ -198,7 +198,7 @@ def test_nothing_is_removed_without_a_backup(repairs: Repairs, tmp_path: Path, r
     with pytest.raises(PartMoveError) as refused:
         task.run(resources)
     assert refused.value.message == (
-        f"No backup can be written to {folder}: {reason}; nothing was done without one"
+        f"No backup can be written to {folder}: {reason}; nothing was changed without a backup"
     )
     assert refused.value.remedy
     for replica in ("r1", "r2"):
@@ -215,7 +215,7 @@ def test_no_state_is_set_without_a_backup(unmarked: Repairs, tmp_path: Path) -> 
     assert unmarked.bench.hot.get(STATE)[0] == b"HOT"
 
 
-def test_what_is_left_is_told_with_the_way_out(repairs: Repairs) -> None:
+def test_left_partitions_have_a_reason_and_a_remedy(repairs: Repairs) -> None:
     repairs.bench.move()
     create("replicas/r2/parts/x")(repairs.bench)
     result = repairs.run(kind="unreadable")
@@ -229,7 +229,7 @@ def test_what_is_left_is_told_with_the_way_out(repairs: Repairs) -> None:
     ]
 
 
-def test_partitions_that_were_not_named_stay(unmarked: Repairs) -> None:
+def test_other_partitions_are_not_repaired(unmarked: Repairs) -> None:
     before = unmarked.trees()
     assert not unmarked.run(partitions=[OTHER])["changed"]
     assert unmarked.trees() == before
@@ -256,7 +256,7 @@ def test_a_server_that_is_silent_keeps_a_partition_as_it_is(unmarked: Repairs) -
         ({"registrations": "/none"}, "The registrations /none cannot be read: No such file or directory"),
     ],
 )
-def test_options_that_cannot_be_are_refused(repairs: Repairs, options: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_refused(repairs: Repairs, options: dict[str, Any], message: str) -> None:
     with pytest.raises(PartMoveError) as refused:
         PartRepair(repairs.params(**options))
     assert message in refused.value.message
@@ -270,7 +270,7 @@ def test_a_file_that_is_no_backup_has_no_registrations(repairs: Repairs, tmp_pat
         PartRepair(repairs.params(registrations=str(path)))
 
 
-def test_a_table_that_is_not_there(repairs: Repairs) -> None:
+def test_a_missing_table_is_reported(repairs: Repairs) -> None:
     with pytest.raises(NoSuchTable):
         repairs.run(shard_path="/none")
     assert repairs.files() == []
@@ -286,7 +286,7 @@ def test_the_module_has_the_kinds_that_are_repaired_and_no_other() -> None:
     assert sorted(kind.value for kind in REMEDIES) == part_repair.KINDS
 
 
-def test_nothing_is_said_of_what_was_not_looked_at(repairs: Repairs) -> None:
+def test_before_the_audit_the_result_is_empty(repairs: Repairs) -> None:
     result = PartRepair(repairs.params()).result()
     assert (result["changed"], result["msg"]) == (False, "0 repaired, 0 left")
 

@@ -114,7 +114,7 @@ def test_check_restore_and_restore_again(backup: Backup) -> None:
     assert again["msg"] == "0 created, 0 set back, 2 unchanged"
 
 
-def test_a_table_that_was_made_again_is_refused(backup: Backup) -> None:
+def test_a_recreated_table_is_refused(backup: Backup) -> None:
     backup.czxid += 1
     backup.write()
     with pytest.raises(PartMoveError, match="was created anew since the backup was written"):
@@ -123,7 +123,7 @@ def test_a_table_that_was_made_again_is_refused(backup: Backup) -> None:
     assert not backup.bench.cold.exists(COPY)
 
 
-def test_what_is_of_another_path_is_refused(backup: Backup) -> None:
+def test_znodes_of_another_path_are_refused(backup: Backup) -> None:
     backup.write(f"{PATH}_2")
     with pytest.raises(PartMoveError, match=f"which is not below {PATH}_2"):
         backup.run()
@@ -144,7 +144,7 @@ def test_one_ensemble_is_not_taken_for_two(backup: Backup) -> None:
         ({"coordination_root": "/"}, "coordination_root is '/'"),
     ],
 )
-def test_options_that_cannot_be_are_refused(backup: Backup, options: dict[str, str], message: str) -> None:
+def test_invalid_options_are_refused(backup: Backup, options: dict[str, str], message: str) -> None:
     with pytest.raises(PartMoveError) as refused:
         backup.task(**options)
     assert message in refused.value.message

@@ -56,15 +56,13 @@ def test_lines_say_how_much_how_fast_and_how_long(
     ]
 
 
-def test_what_nobody_knows_is_not_said(progress: Progress, clock: ManualClock, tmp_path: Path) -> None:
+def test_unknown_totals_are_left_out(progress: Progress, clock: ManualClock, tmp_path: Path) -> None:
     clock.sleep(4.0)
     progress.add(2, 0, "at /a")
     assert told(tmp_path) == ["2 partitions, 0.5 partitions/s; at /a"]
 
 
-def test_lines_come_no_more_often_than_they_can_be_read(
-    progress: Progress, clock: ManualClock, tmp_path: Path
-) -> None:
+def test_lines_keep_a_minimum_interval(progress: Progress, clock: ManualClock, tmp_path: Path) -> None:
     for number in range(5):
         progress.add(1, 1, f"after {number} s")
         clock.sleep(1.0)
@@ -73,11 +71,11 @@ def test_lines_come_no_more_often_than_they_can_be_read(
     assert told(tmp_path)[-1] == "paused"
 
 
-def test_the_file_may_be_read_by_its_owner_alone(progress: Progress, tmp_path: Path) -> None:
+def test_only_the_owner_may_read_the_file(progress: Progress, tmp_path: Path) -> None:
     assert (tmp_path / "progress").stat().st_mode & 0o777 == 0o600
 
 
-def test_nobody_is_told_without_a_file(clock: ManualClock) -> None:
+def test_without_a_file_nothing_is_written(clock: ManualClock) -> None:
     with ExitStack() as stack:
         file = ProgressFile(None, clock, stack)
         clock.sleep(10.0)
@@ -85,7 +83,7 @@ def test_nobody_is_told_without_a_file(clock: ManualClock) -> None:
         Progress(file, clock, "partitions", "parts").announce("to nobody")
 
 
-def test_a_journal_adds_what_is_done_and_hands_on_all(
+def test_a_journal_adds_finished_partitions_and_passes_all_events_on(
     progress: Progress, clock: ManualClock, tmp_path: Path
 ) -> None:
     handed_on = []

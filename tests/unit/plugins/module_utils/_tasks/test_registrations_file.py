@@ -68,13 +68,13 @@ def test_of_files_of_zookeeper(tmp_path: Path) -> None:
     assert read_registrations(str(file), ShardLayout("/other")) == []
 
 
-def test_of_anything_else(tmp_path: Path) -> None:
+def test_of_another_format(tmp_path: Path) -> None:
     file = tmp_path / "plan.jsonl"
     file.write_bytes(b'{"format": "olap.partmove/plan"}\n')
     with pytest.raises(FormatError, match=r"plan\.jsonl, line 1: its version is None"):
         read_registrations(str(file), LAYOUT)
 
 
-def test_of_what_cannot_be_read(tmp_path: Path) -> None:
+def test_of_an_unreadable_file(tmp_path: Path) -> None:
     with pytest.raises(PartMoveError, match="The registrations .*none cannot be read: No such file"):
         read_registrations(str(tmp_path / "none"), LAYOUT)

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_info import DiagnoseReplica
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_info import ReplicaInfo
 from support.servers.health import DEFAULTS
 
 SERVER = {name: option.get("default") for name, option in argspec.clickhouse_server()["options"].items()}
@@ -35,10 +35,10 @@ SERVER = {name: option.get("default") for name, option in argspec.clickhouse_ser
 )
 def test_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(PartMoveError) as caught:
-        DiagnoseReplica({**DEFAULTS, "clickhouse": SERVER, **options})
+        ReplicaInfo({**DEFAULTS, "clickhouse": SERVER, **options})
     assert message in str(caught.value)
     assert caught.value.remedy
 
 
-def test_without_an_answer_nothing_is_said() -> None:
-    assert DiagnoseReplica({**DEFAULTS, "clickhouse": SERVER}).result() == {"changed": False}
+def test_without_an_answer_there_is_no_diagnosis() -> None:
+    assert ReplicaInfo({**DEFAULTS, "clickhouse": SERVER}).result() == {"changed": False}

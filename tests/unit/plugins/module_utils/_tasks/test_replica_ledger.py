@@ -22,7 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.le
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.withdraw import (
     StillCold,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger import ChangeLedger
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger import ReplicaLedger
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.ledger import enter
 from support.memory.resources import MemoryResources
@@ -56,7 +56,7 @@ def bench() -> Bench:
 
 def withdrawn(bench: Bench, *, check_mode: bool = False, **options: Any) -> dict[str, Any]:
     params = DEFAULTS | options
-    task = ChangeLedger(params)
+    task = ReplicaLedger(params)
     task.run(MemoryResources(bench, params, check_mode=check_mode))
     return task.result()
 
@@ -91,7 +91,7 @@ def test_replicas_are_withdrawn_by_name_or_by_host(
     assert entered(bench) == left
 
 
-def test_what_is_told_of_a_withdrawal(bench: Bench) -> None:
+def test_result_of_a_withdrawal(bench: Bench) -> None:
     row = {"shard_path": PATH, "replica": "r2", "table": "", "before": "ready", "after": "absent"}
     expected = {
         "changed": True,
@@ -115,7 +115,7 @@ def test_an_entry_of_an_earlier_activation_is_stale(bench: Bench) -> None:
 
 def test_nothing_is_withdrawn_while_a_partition_is_cold(bench: Bench) -> None:
     bench.move()
-    task = ChangeLedger(DEFAULTS | BY_NAME)
+    task = ReplicaLedger(DEFAULTS | BY_NAME)
     with pytest.raises(StillCold):
         task.run(MemoryResources(bench, DEFAULTS | BY_NAME))
     result = task.result()
@@ -124,7 +124,7 @@ def test_nothing_is_withdrawn_while_a_partition_is_cold(bench: Bench) -> None:
     assert entered(bench) == ["r1", "r2"]
 
 
-def test_a_host_that_has_registered_nothing_is_told(bench: Bench) -> None:
+def test_an_unknown_host_is_reported(bench: Bench) -> None:
     with pytest.raises(NoSuchReplica, match="^No replica below /clickhouse in hot is registered by r7"):
         withdrawn(bench, host="r7", root="/clickhouse")
     assert entered(bench) == ["r1", "r2"]
@@ -142,15 +142,15 @@ def test_without_names_the_server_is_asked(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"state": "present", "host": "r1.example"}, "host says which replicas to withdraw"),
-        ({"renew": True}, "renew says which replicas to enter, and state is absent"),
+        ({"state": "present", "host": "r1.example"}, "host selects the replicas to withdraw"),
+        ({"renew": True}, "renew selects the replicas to enter, but state is absent"),
         ({"replicas": [{"shard_path": "t", "replica": "r1"}]}, "The shard path 't' does not begin with"),
         ({"replicas": [{"shard_path": "/t", "replica": "a/b"}]}, "'a/b' is not the name of a replica of /t"),
         ({"coordination_root": "x"}, "coordination_root is 'x'"),
     ],
 )
-def test_options_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(PartMoveError) as refusal:
-        ChangeLedger(DEFAULTS | options)
+        ReplicaLedger(DEFAULTS | options)
     assert refusal.value.message.startswith(message)
     assert isinstance(refusal.value, FormatError) == (not {"state", "renew"} & options.keys())

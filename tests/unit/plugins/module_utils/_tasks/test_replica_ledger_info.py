@@ -18,7 +18,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.le
     Ledger,
     ReplicaKey,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger_info import InspectLedger
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger_info import (
+    ReplicaLedgerInfo,
+)
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.ledger import enter
 from support.memory.resources import MemoryResources
@@ -47,7 +49,7 @@ def bench() -> Bench:
 
 def inspect(bench: Bench, **options: Any) -> dict[str, Any]:
     params = DEFAULTS | options
-    task = InspectLedger(params)
+    task = ReplicaLedgerInfo(params)
     task.run(MemoryResources(bench, params))
     return task.result()
 
@@ -70,7 +72,7 @@ def test_a_replica_that_is_not_entered_is_not_ready(bench: Bench) -> None:
     }
 
 
-def test_all_that_are_entered_are_ready_until_a_partition_is_cold(bench: Bench) -> None:
+def test_entered_replicas_are_ready_until_a_partition_is_cold(bench: Bench) -> None:
     enter(bench.hot_store, bench.cold_store, R2)
     before = inspect(bench)
     assert (before["ready"], before["downgrade_allowed"]) == (True, True)
@@ -82,21 +84,21 @@ def test_all_that_are_entered_are_ready_until_a_partition_is_cold(bench: Bench) 
     assert not after["changed"]
 
 
-def test_an_entry_that_is_not_understood_is_told_without_its_fields(bench: Bench) -> None:
+def test_an_unreadable_entry_is_listed_without_its_fields(bench: Bench) -> None:
     bench.hot.set(Ledger(bench.hot_store).entry_path(R1), b"junk")
     first = inspect(bench)["shards"][0]["replicas"][0]
     assert (first["ready"], first["entry"]) == (False, None)
     assert "is no JSON object" in first["reason"]
 
 
-def test_an_entry_that_outlived_its_replica_is_told_and_harms_nothing(bench: Bench) -> None:
+def test_an_entry_without_a_replica_is_listed_and_does_no_harm(bench: Bench) -> None:
     enter(bench.hot_store, bench.cold_store, R2)
     bench.servers.remove_replica("r2")
     (shard,) = inspect(bench)["shards"]
     assert (shard["ready"], shard["reason"]) == (True, "")
     assert [(each["replica"], each["reason"]) for each in shard["replicas"]] == [
         ("r1", ""),
-        ("r2", "replica r2 is in the ledger, and the table does not have it"),
+        ("r2", "replica r2 is in the ledger but not in the table"),
     ]
 
 
@@ -117,6 +119,6 @@ def test_tables_below_a_root_with_a_replica_of_a_host(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("options", [{"shard_paths": ["a"]}, {"coordination_root": ""}])
-def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(FormatError):
-        InspectLedger(DEFAULTS | options)
+        ReplicaLedgerInfo(DEFAULTS | options)

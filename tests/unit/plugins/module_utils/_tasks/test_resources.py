@@ -53,7 +53,7 @@ def test_check_mode_keeps_no_journal(tmp_path: Path) -> None:
         assert isinstance(Resources({"journal": ""}, stack, check_mode=False).open_journal(), NullJournal)
 
 
-def test_a_journal_on_a_full_disk_is_told_in_a_sentence_and_closed() -> None:
+def test_a_journal_on_a_full_disk_is_reported_and_closed() -> None:
     def run() -> None:
         with ExitStack() as stack:
             journal = Resources({"journal": "/dev/full"}, stack, check_mode=False).open_journal()
@@ -70,7 +70,7 @@ def test_a_journal_on_a_full_disk_is_told_in_a_sentence_and_closed() -> None:
 def test_cold_is_opened_where_it_is_given(cold: dict[str, Any] | None, opened: list[str]) -> None:
     bench = Bench()
     resources = MemoryResources(bench, {"cold": cold})
-    assert resources.open_given() == (bench.hot_store, None if cold is None else bench.cold_store)
+    assert resources.open_hot_or_pair() == (bench.hot_store, None if cold is None else bench.cold_store)
     assert resources.opened == opened
     assert resources.open_pair() == (bench.hot_store, bench.cold_store)
 
@@ -80,15 +80,15 @@ def test_hot_and_cold_may_share_no_address() -> None:
     bench.cold_store = bench.hot_store
     for cold in ({}, {"hosts": ["hot"]}):
         with pytest.raises(SameEnsemble, match="both were given the address hot.example:2181"):
-            MemoryResources(bench, {"cold": cold}).open_given()
+            MemoryResources(bench, {"cold": cold}).open_hot_or_pair()
 
 
-def test_an_ensemble_that_cannot_be_is_told_by_its_name() -> None:
+def test_invalid_options_of_an_ensemble_are_reported_with_its_name() -> None:
     with ExitStack() as stack, pytest.raises(EnsembleError, match="^Ensemble cold has no hosts"):
         Resources({"cold": {"hosts": []}}, stack, check_mode=False).open_ensemble("cold")
 
 
-def test_what_is_none_is_left_to_the_defaults() -> None:
+def test_none_means_the_default() -> None:
     assert client_of({"host": " ch1 ", "port": None, "ca": None}).label == "ClickHouse at ch1:8123"
     assert client_of({"host": "ch1", "port": 8124}).label == "ClickHouse at ch1:8124"
     probe_of({"port": None, "endpoints": {"r1": "ch1"}})
@@ -116,13 +116,13 @@ def test_locks_are_kept_and_waited_for_as_the_options_say() -> None:
 
 
 @pytest.mark.parametrize("lock_wait", ["", "soon", "-1"])
-def test_a_time_that_cannot_be_waited_is_refused(lock_wait: str) -> None:
+def test_an_invalid_lock_wait_is_refused(lock_wait: str) -> None:
     with pytest.raises(FormatError, match=f"^lock_wait is '{lock_wait}', which is no duration"):
         LockOptions.of({"coordination_root": "/a", "lock_wait": lock_wait})
 
 
 @pytest.mark.parametrize("root", ["", "/", "a", "/a/", "/a//b", "/a/../b"])
-def test_a_root_that_no_znode_can_have_is_refused(root: str) -> None:
+def test_an_invalid_coordination_root_is_refused(root: str) -> None:
     with pytest.raises(FormatError) as refusal:
         coordination_root({"coordination_root": root})
     assert refusal.value.message == (

@@ -107,7 +107,7 @@ def test_error_keeps_what_was_done(capsys: pytest.CaptureFixture[str]) -> None:
     assert task.closed
 
 
-def test_task_that_says_that_it_failed_does(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_task_with_a_failure_fails_the_module(capsys: pytest.CaptureFixture[str]) -> None:
     status, result = end_of(lambda _params: CountingTask(nothing, "1 partition failed."), capsys)
     assert status == 1
     assert (result["failed"], result["msg"], result["done"]) == (True, "1 partition failed.", 1)
@@ -127,7 +127,10 @@ def test_signals_end_the_task_once_and_are_left_as_they_were(capsys: pytest.Capt
     task = CountingTask(lambda: os.kill(os.getpid(), signal.SIGTERM))
     status, result = end_of(lambda _params: task, capsys)
     assert status == 1
-    assert result["msg"] == "The run was stopped by SIGTERM. What it did so far holds; run again to go on."
+    assert (
+        result["msg"]
+        == "The run was stopped by SIGTERM. All steps so far remain valid; run again to continue."
+    )
     assert result["done"] == 1
     assert task.closed
     assert signal.getsignal(signal.SIGTERM) is before
@@ -159,7 +162,7 @@ def test_signal_that_was_lost_can_be_sent_again(capsys: pytest.CaptureFixture[st
     assert task.closed
 
 
-def test_tidying_up_is_not_disturbed_by_a_second_signal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_signal_does_not_interrupt_the_cleanup(capsys: pytest.CaptureFixture[str]) -> None:
     class Stubborn(CountingTask):
         def _close(self) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -199,7 +202,7 @@ def test_oldest_python_is_not_refused() -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_module_loads_nothing_that_an_older_python_could_not(name: str) -> None:
+def test_modules_load_with_an_older_python(name: str) -> None:
     """All else is imported when the Python has been looked at."""
     show = (
         f"import sys, {COLLECTION}.modules.{name};"

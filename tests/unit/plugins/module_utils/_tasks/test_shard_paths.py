@@ -15,13 +15,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.shard_paths import (
     DeniedZnodes,
     shard_paths_below,
-    told_apart,
+    with_ensembles_checked,
 )
 from support.memory.bench import PATH, Bench
 from support.memory.tables import TableOptions, build_table
 
 
-def test_what_is_kept_beside_tables_is_not_looked_at() -> None:
+def test_znodes_of_zookeeper_and_of_the_collection_are_skipped() -> None:
     bench = Bench()
     for path in ("/zookeeper/t", "/partmove/t", "/other/t", "/u"):
         build_table(bench.hot, path, TableOptions(partitions=()))
@@ -30,42 +30,42 @@ def test_what_is_kept_beside_tables_is_not_looked_at() -> None:
     assert list(shard_paths_below(bench.hot_store, PATH, "/partmove")) == [PATH]
 
 
-def test_one_ensemble_is_found_out_before_the_first_shard_path() -> None:
+def test_one_ensemble_is_detected_before_the_first_shard_path() -> None:
     bench = Bench()
-    passed = told_apart(bench.hot_store, bench.hot_store, [PATH])
+    passed = with_ensembles_checked(bench.hot_store, bench.hot_store, [PATH])
     with pytest.raises(SameEnsemble, match=f"{PATH} was created by the same transaction in both"):
         next(passed)
 
 
-def test_two_ensembles_are_told_apart_by_the_first_shard_path_alone() -> None:
+def test_the_first_shard_path_alone_distinguishes_two_ensembles() -> None:
     bench = Bench()
-    assert list(told_apart(bench.hot_store, bench.cold_store, [PATH, "/a"])) == [PATH, "/a"]
+    assert list(with_ensembles_checked(bench.hot_store, bench.cold_store, [PATH, "/a"])) == [PATH, "/a"]
     # Nothing is proved by a path that hot does not have, and the others are not looked at.
-    assert list(told_apart(bench.hot_store, bench.hot_store, ["/a", PATH])) == ["/a", PATH]
-    assert list(told_apart(bench.hot_store, bench.cold_store, [])) == []
+    assert list(with_ensembles_checked(bench.hot_store, bench.hot_store, ["/a", PATH])) == ["/a", PATH]
+    assert list(with_ensembles_checked(bench.hot_store, bench.cold_store, [])) == []
 
 
-def test_ensembles_are_told_apart_by_the_first_shard_path_that_may_be_read() -> None:
+def test_the_first_readable_shard_path_distinguishes_ensembles() -> None:
     bench = Bench()
     build_table(bench.hot, "/u", TableOptions(partitions=()))
     bench.hot_store.denied = {"/u"}
-    passed = told_apart(bench.hot_store, bench.hot_store, ["/u", PATH])
+    passed = with_ensembles_checked(bench.hot_store, bench.hot_store, ["/u", PATH])
     assert next(passed) == "/u"
     with pytest.raises(SameEnsemble, match=f"{PATH} was created by the same transaction in both"):
         next(passed)
 
 
-def test_whoever_does_not_want_to_be_told_of_what_may_not_be_read_ends_there() -> None:
+def test_without_denied_a_denied_znode_raises() -> None:
     bench = Bench()
     bench.hot.create("/secret", b"")
     bench.hot_store.denied = {"/secret"}
     with pytest.raises(AccessDenied, match="may not read /secret"):
         list(shard_paths_below(bench.hot_store, "/", "/partmove"))
     denied = DeniedZnodes()
-    assert list(shard_paths_below(bench.hot_store, "/", "/partmove", denied.tell)) == [PATH]
-    assert [each.path for each in denied.besides([PATH])] == ["/secret"]
-    assert denied.besides(["/secret"]) == denied.besides(["/"]) == []
+    assert list(shard_paths_below(bench.hot_store, "/", "/partmove", denied.add)) == [PATH]
+    assert [each.path for each in denied.outside([PATH])] == ["/secret"]
+    assert denied.outside(["/secret"]) == denied.outside(["/"]) == []
 
 
-def test_without_cold_there_is_nothing_to_tell_apart() -> None:
-    assert list(told_apart(Bench().hot_store, None, [PATH])) == [PATH]
+def test_without_cold_there_is_no_check_of_ensembles() -> None:
+    assert list(with_ensembles_checked(Bench().hot_store, None, [PATH])) == [PATH]

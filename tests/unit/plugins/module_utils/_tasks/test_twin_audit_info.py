@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.la
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import Records
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import AuditTwins
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import TwinAuditInfo
 from support.exposition import parsed
 from support.memory.bench import Bench
 from support.memory.resources import MemoryResources
@@ -40,6 +40,9 @@ def params(**given: Any) -> dict[str, Any]:
         "shard_paths": None,
         "root": None,
         "details": "findings",
+        "max_latency": 1.0,
+        "give_up_after": "10m",
+        "progress_file": None,
         **given,
     }
 
@@ -51,7 +54,7 @@ def audit(bench: TwinBench, **given: Any) -> dict[str, Any]:
     resources = MemoryResources(Bench(), options)
     resources.stores = {"hot": bench.hot.open()}
     resources.clock = bench.clock  # type: ignore[assignment]
-    task = AuditTwins(options, MemoryWitnesses(bench.servers))
+    task = TwinAuditInfo(options, MemoryWitnesses(bench.servers))
     try:
         task.run(resources)
     finally:
@@ -61,7 +64,7 @@ def audit(bench: TwinBench, **given: Any) -> dict[str, Any]:
     return task.result()
 
 
-def test_what_is_sound_is_counted_and_told_where_that_is_asked_for(bench: TwinBench) -> None:
+def test_consistent_partitions_are_counted_and_listed_on_request(bench: TwinBench) -> None:
     result = audit(bench, shard_paths=[PATH])
     assert result["kinds"] == {kind.value: int(kind is TwinKind.HOT) for kind in TwinKind}
     assert (result["findings"], result["drifted"], result["complete"]) == ([], False, True)
@@ -69,7 +72,7 @@ def test_what_is_sound_is_counted_and_told_where_that_is_asked_for(bench: TwinBe
     assert (found["partition"], found["kind"], found["statements"]) == (DAY, "hot", [])
 
 
-def test_a_person_gets_statements_and_the_znode(bench: TwinBench) -> None:
+def test_manual_findings_have_statements_and_the_znode(bench: TwinBench) -> None:
     bench.twins.insert(Side.COLD, ROWS)
     result = audit(bench, shard_paths=[PATH])
     (found,) = result["findings"]
@@ -93,7 +96,7 @@ def test_rows_are_compared_before_anything_is_dropped(bench: TwinBench) -> None:
 
 
 @pytest.mark.parametrize("root", ["/", "/tables"])
-def test_below_a_root_are_tables_and_records_of_tables_that_are_gone(bench: TwinBench, root: str) -> None:
+def test_a_root_has_tables_and_records_of_dropped_tables(bench: TwinBench, root: str) -> None:
     store = bench.hot.open()
     for path in ("/tables/gone", "/other/gone"):
         bench._create(store, Records(store, "/partmove", path).path(DAY), b"something")
@@ -105,11 +108,11 @@ def test_below_a_root_are_tables_and_records_of_tables_that_are_gone(bench: Twin
     assert found == {(PATH, "hot"), *gone}
 
 
-def test_a_table_that_is_named_has_to_be_there(bench: TwinBench) -> None:
+def test_a_table_given_by_name_must_exist(bench: TwinBench) -> None:
     with pytest.raises(NoSuchTable):
         audit(bench, shard_paths=["/tables/none"])
 
 
-def test_options_that_cannot_be_are_refused() -> None:
+def test_invalid_options_are_refused() -> None:
     with pytest.raises(PartMoveError, match="without"):
-        AuditTwins(params(twin="cold", shard_paths=[PATH]))
+        TwinAuditInfo(params(twin="cold", shard_paths=[PATH]))

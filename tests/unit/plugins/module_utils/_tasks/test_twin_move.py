@@ -107,14 +107,14 @@ def test_the_rows_of_the_state_are_carried_out(twins: TwinBench, parameters: Par
     assert (started["state"], started["shard_paths"], started["partitions"]) == ("COLD", 1, 1)
 
 
-def test_whole_shard_paths_go_and_come_back(twins: TwinBench, parameters: Params) -> None:
+def test_whole_shard_paths_move_to_cold_and_back_to_hot(twins: TwinBench, parameters: Params) -> None:
     for state in ("cold", "hot"):
         result = carry_out(twins, parameters(shard_paths=[PATH], state=state)).result()
         assert [each["partition"] for each in result["moved"]] == [DAY]
         assert result["counts"]["not_reached"] == 0
 
 
-def test_a_pause_is_told_and_nothing_is_in_both_tables_meanwhile(
+def test_a_pause_is_reported_and_no_partition_is_in_both_tables_meanwhile(
     twins: TwinBench, parameters: Params, tmp_path: Path
 ) -> None:
     told = tmp_path / "progress"

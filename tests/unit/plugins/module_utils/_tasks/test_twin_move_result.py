@@ -39,7 +39,13 @@ def test_reports_are_added_up() -> None:
         "other_state": 1,
         "not_reached": 2,
     }
-    assert result["totals"] == {"parts": 3, "rows": 30, "bytes": 300, "seconds": 1.5, "seen_twice_seconds_most": 1.25}
+    assert result["totals"] == {
+        "parts": 3,
+        "rows": 30,
+        "bytes": 300,
+        "seconds": 1.5,
+        "seen_twice_seconds_most": 1.25,
+    }
     assert [(each["partition"], each["seen_twice_seconds"]) for each in result["moved"]] == [
         ("1", None),
         ("2", 1.25),

@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_table import CreateTwins
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_table import TwinTables
 from support.memory.bench import Bench
 from support.memory.resources import MemoryResources
 from support.plans import made_up
@@ -46,8 +46,8 @@ def plan_in(folder: Path) -> str:
     return str(path)
 
 
-def test_tables_of_a_plan_are_those_with_something_cold(tmp_path: Path) -> None:
-    task = CreateTwins(params(plan=plan_in(tmp_path)))
+def test_tables_of_a_plan_have_cold_partitions(tmp_path: Path) -> None:
+    task = TwinTables(params(plan=plan_in(tmp_path)))
     assert task._shard_paths == ["/tables/01/t", "/tables/03/t"]
 
 
@@ -55,13 +55,13 @@ def test_plan_of_another_cluster_is_refused_before_a_server_is_asked(tmp_path: P
     given = params(plan=plan_in(tmp_path))
     bench = Bench()
     resources = MemoryResources(bench, given, check_mode=False)
-    task = CreateTwins(given)
+    task = TwinTables(given)
     with pytest.raises(PlanError, match="another cluster"):
         task.run(resources)
     assert not task.result()["changed"]
 
 
-def test_path_that_cannot_be_is_refused_without_a_table() -> None:
-    CreateTwins(params(shard_paths=[]))
+def test_an_invalid_path_is_refused_without_a_table() -> None:
+    TwinTables(params(shard_paths=[]))
     with pytest.raises(PartMoveError, match="the same path"):
-        CreateTwins(params(shard_paths=[], path="{path}"))
+        TwinTables(params(shard_paths=[], path="{path}"))

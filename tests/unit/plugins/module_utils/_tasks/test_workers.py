@@ -35,12 +35,12 @@ PATIENCE = 60.0
         (8, [1, 1], 2),
     ],
 )
-def test_how_many_there_are(given: int, partitions: list[int], workers: int) -> None:
+def test_number_of_workers(given: int, partitions: list[int], workers: int) -> None:
     assert workers_for(given, partitions) == workers
 
 
 @pytest.mark.parametrize("given", [-1, 65])
-def test_a_number_that_cannot_be(given: int) -> None:
+def test_an_invalid_number_is_refused(given: int) -> None:
     with pytest.raises(PartMoveError, match=f"workers is {given}"):
         workers_for(given, [1])
 
@@ -65,7 +65,7 @@ def test_jobs_are_done_at_the_same_time() -> None:
     assert taken == [*range(8)]
 
 
-def test_few_jobs_are_begun_before_their_turn() -> None:
+def test_few_jobs_start_early() -> None:
     """What they found is kept until the results of those before them were taken."""
     begun: list[int] = []
     first_may_end = threading.Event()
@@ -96,7 +96,7 @@ def test_few_jobs_are_begun_before_their_turn() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_an_error_ends_all_and_what_has_begun_is_taken(workers: int) -> None:
+def test_an_error_ends_all_and_running_jobs_are_taken(workers: int) -> None:
     taken: list[int] = []
     ending = threading.Event()
 
