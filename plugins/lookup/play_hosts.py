@@ -13,8 +13,9 @@ description:
     the C(hosts) of a play the run fails. The error distinguishes between an inventory without such a host and
     a C(--limit) that excludes all of them.
   - Ansible also skips all tasks if C(--tags) names a tag that no task has. If a run consists only of
-    playbooks of this collection, the lookup fails for unknown names in C(--tags) and C(--skip-tags), and
-    lists the tags that exist. A playbook that only imports playbooks of this collection counts as well.
+    playbooks of this collection, the lookup fails for unknown names in C(--tags), and lists the tags that
+    exist. It also fails for names in C(--skip-tags) that are similar to such a tag, and not equal. A playbook
+    that only imports playbooks of this collection counts as well.
   - Where no play runs, as with C(--syntax-check), C(--list-hosts) or C(--list-tags), the lookup never fails.
 author:
   - olap.partmove contributors (@olap-partmove)
@@ -40,6 +41,7 @@ _raw:
   elements: str
 """
 
+import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,8 +59,6 @@ _COLLECTION = "olap.partmove."
 _FOLDER = Path(__file__).resolve().parents[2] / "playbooks"
 _IMPORTS = ("ansible.builtin.import_playbook", "import_playbook")
 _SPECIAL = {"tagged", "untagged"}
-_UNCHECKED = {"tags": {"all"}, "skip_tags": {"all", "always", "never", *_SPECIAL}}
-"""Option → special words without a check. ``--tags always`` would run no task of these playbooks."""
 
 
 class LookupModule(LookupBase):  # type: ignore[misc] # ansible-core has no type information
@@ -80,11 +80,20 @@ class LookupModule(LookupBase):  # type: ignore[misc] # ansible-core has no type
         tags = self._tags_of_run()
         if tags is None:
             return
-        for option, special in _UNCHECKED.items():
-            unknown = sorted({*(context.CLIARGS.get(option) or ())} - special - tags)
-            if unknown:
-                given = f"--{option.replace('_', '-')} {','.join(unknown)}"
-                raise AnsibleLookupError(f"{given} matches no task. {_remedy(tags - _SPECIAL)}")
+        given, skipped = ({*(context.CLIARGS.get(option) or ())} for option in ("tags", "skip_tags"))
+        unknown = {
+            "--tags": given - tags - {"all"},
+            # Programs such as molecule skip tags of their own, so only names similar to a tag are mistakes.
+            "--skip-tags": {
+                tag for tag in skipped - tags - _SPECIAL if difflib.get_close_matches(tag, tags - _SPECIAL)
+            },
+        }
+        for option, names in unknown.items():
+            if names:
+                given_names = ",".join(sorted(names))
+                raise AnsibleLookupError(
+                    f"{option} {given_names} matches no task. {_remedy(tags - _SPECIAL)}"
+                )
 
     def _tags_of_run(self) -> set[str] | None:
         """Return all tags of the playbooks of the run; None if some playbook is not of this collection.

@@ -281,6 +281,11 @@ def test_tags_of_an_import_are_known(tmp_path: Path) -> None:
     )
 
 
+def test_programs_may_skip_tags_of_their_own(tmp_path: Path) -> None:
+    done = run(tmp_path, "separate", {}, "--skip-tags", "molecule-notest,notest")
+    assert "partition_classify_root, part_move_hot and part_move_cold are not given; " in done.output
+
+
 def test_lists_and_checks_of_the_syntax_need_no_tag(tmp_path: Path) -> None:
     done = run(tmp_path, "separate", {}, "--tags", "clasify", "--list-tags")
     assert done.status == 0, done.told
