@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The command line of the job: what is understood, and what is refused with exit status 2."""
+"""Command line of the job: accepted arguments, and errors with exit status 2."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def parsed(*options: str) -> argparse.Namespace:
     return parser().parse_args([*NEEDED, *options])
 
 
-def test_little_has_to_be_given() -> None:
+def test_few_arguments_are_required() -> None:
     before = time.time()
     found = parsed(PLAN)
     assert before - 1 < found.as_of / 1000 < time.time() + 1
@@ -74,7 +74,7 @@ def test_moment_is_in_milliseconds_since_1970(text: str, milliseconds: int) -> N
         ([], "one of the arguments --plan --hand-over is required"),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_option(
+def test_invalid_value_is_refused_with_its_option(
     capsys: pytest.CaptureFixture[str], options: list[str], message: str
 ) -> None:
     with pytest.raises(SystemExit) as ended:

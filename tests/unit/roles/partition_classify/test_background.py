@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A program that runs beside the caller, and what the caller learns of it."""
+"""A program in the background, and its progress for the caller."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def follow(call: Callable[..., str], offset: str = "0") -> dict[str, Any]:
 
 
 def ended(call: Callable[..., str], offset: str = "0") -> dict[str, Any]:
-    """What has happened since the offset, once the program has ended."""
+    """The news since the offset, after the end of the program."""
     news = follow(call, offset)
     lines = news["lines"]
     while news["status"] is None:
@@ -115,14 +115,14 @@ def test_a_failure_has_one_sentence(call: Callable[..., str], stderr: str, reaso
     assert (news["status"], news["reason"]) == (3, reason)
 
 
-def test_program_that_is_not_there_is_named(call: Callable[..., str]) -> None:
+def test_missing_program_is_named(call: Callable[..., str]) -> None:
     call("start", "/none/spark-submit")
     news = ended(call)
     assert news["status"] == 127
     assert news["reason"] == "/none/spark-submit cannot be run: No such file or directory."
 
 
-def test_program_that_nobody_follows_is_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_without_followers_is_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_UNFOLLOWED_SECONDS", 0.5)
     folder.mkdir()
     begin = time.monotonic()

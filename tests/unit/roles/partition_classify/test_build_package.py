@@ -40,7 +40,7 @@ def test_same_files_give_the_same_bytes(package: Path, tmp_path: Path) -> None:
     assert again.read_bytes() == package.read_bytes()
 
 
-def test_packages_are_complete_and_nothing_else_is_in_it(package: Path) -> None:
+def test_zip_has_the_complete_packages_only(package: Path) -> None:
     names = zipfile.ZipFile(package).namelist()
     assert names == sorted(set(names))
     assert {name.rpartition(".")[2] for name in names} == {"py", "css", "j2", "js"}
@@ -86,6 +86,6 @@ def test_package_and_programs_go_to_a_host_as_one_file(package: Path, tmp_path: 
     }
 
 
-def test_collection_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_missing_collection_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=str(tmp_path)):
         build(tmp_path / "package.zip", module_utils=tmp_path)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A census from files: the program, its settings, and what it counts whatever the log did."""
+"""A census from files: the program, its settings, and its counts after log changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def counted(data_dir: Path, **settings: Any) -> dict[str, Any]:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The program as a person starts it, in a Python that knows nothing of the collection."""
+    """Run the program as a user does, in a Python without the collection."""
     program = str(build_package.HERE / "census.py")
     return subprocess.run(
         [sys.executable, "-E", program, *arguments], capture_output=True, text=True, check=False
@@ -52,7 +52,7 @@ def test_every_znode_of_a_snapshot_is_counted(compression: str, tmp_path: Path) 
     assert {"unknown", "other"}.isdisjoint(kinds_of(result))
 
 
-def test_what_the_log_did_is_counted(tmp_path: Path) -> None:
+def test_log_changes_are_counted(tmp_path: Path) -> None:
     write_generated(tmp_path, TREE, zxid=1000)
     before = counted(tmp_path)
     writer = LogWriter(1001)
@@ -76,7 +76,7 @@ def test_what_the_log_did_is_counted(tmp_path: Path) -> None:
     assert after["others"] == [{"name": "/kafka", "znodes": 1, "bytes": len("/kafka")}]
 
 
-def test_the_time_is_that_of_the_latest_change(tmp_path: Path) -> None:
+def test_time_is_the_latest_change(tmp_path: Path) -> None:
     write_generated(tmp_path, TREE)
     as_of = counted(tmp_path)["as_of"]
     assert as_of <= "2025-11-20T00:53:20.000Z"
@@ -101,7 +101,7 @@ def test_the_program_prints_the_result_as_json(tmp_path: Path) -> None:
         ('{"files": {}}', "The files of ensemble hot have no data_dir"),
     ],
 )
-def test_what_it_cannot_do_it_says_in_a_sentence(
+def test_failures_are_one_sentence(
     content: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = tmp_path / "settings.json"
@@ -123,12 +123,12 @@ def test_what_it_cannot_do_it_says_in_a_sentence(
         ({"stuck_after": "soon"}, "stuck_after is 'soon', which is no duration"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(PartMoveError, match=message):
         counted(tmp_path, **settings)
 
 
-def test_a_chroot_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_missing_chroot_is_refused(tmp_path: Path) -> None:
     write_generated(tmp_path, TREE)
     with pytest.raises(PartMoveError, match="There is no znode /none in"):
         census_of({"files": {"data_dir": str(tmp_path), "chroot": "/none"}})

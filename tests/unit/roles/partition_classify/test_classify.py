@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The program as a person starts it."""
+"""The program as a user starts it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_missing_packages_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("package", ["pyarrow", "pandas"])
-def test_a_package_that_only_workers_load_is_looked_for_as_well(tmp_path: Path, package: str) -> None:
+def test_packages_of_workers_are_checked_too(tmp_path: Path, package: str) -> None:
     run = subprocess.run(
         [sys.executable, str(SCRIPT)],
         capture_output=True,

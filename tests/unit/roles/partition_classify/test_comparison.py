@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What another policy would decide otherwise: the same as a model of both policies says."""
+"""Differences between two policies, against a model of both."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def add(one: PolicyDifference, two: PolicyDifference) -> PolicyDifference:
 
 
 def changes_of(rows: Iterable[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> PolicyDifference:
-    """How pairs of what the model decides of a partition differ."""
+    """Differences between pairs of the model's decisions."""
     found = NONE
     for one, two in rows:
         # State and action come first, parts, znodes and bytes after the replicas.
@@ -72,7 +72,7 @@ def znodes(changes: PolicyDifference) -> int:
     return sum(totals.znodes for change in changes for totals in change)
 
 
-def test_comparison_is_that_of_the_model(spark: SparkSession) -> None:
+def test_comparison_equals_the_model(spark: SparkSession) -> None:
     # Names such as t07 are no names of shards: these are tables in several shards.
     cases: dict[str, Shard] = {
         f"/{index}/t{index % TABLES:02}/{shard.name}": shard
@@ -139,7 +139,7 @@ DIFFERENT = PolicyDifference(
 RULES = [RuleUse("rules[0]", "/none/**", 0, ()), RuleUse("defaults", None, 9, ())]
 
 
-def test_text_is_a_table_with_what_decides_nothing_below() -> None:
+def test_text_is_a_table_with_misfits_below() -> None:
     comparison = PolicyComparison("0" * 64, DIFFERENT, [("/ch/*/hits", DIFFERENT), ("/a", NONE)], 3, RULES)
     (misfit,) = misfits_of(RULES)
     assert comparison_text(comparison) == [
@@ -153,7 +153,7 @@ def test_text_is_a_table_with_what_decides_nothing_below() -> None:
     ]
 
 
-def test_policies_that_decide_the_same() -> None:
+def test_equal_policies() -> None:
     comparison = PolicyComparison("0" * 64, NONE, [], 0, RULES[1:])
     assert comparison_text(comparison) == ["the other policy moves and reheats the same partitions"]
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the Parquet of earlier runs says of them."""
+"""Earlier runs, from their Parquet data set."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_runs_from_the_oldest_to_the_newest(spark: SparkSession, runs: str) -> N
     ]
 
 
-def test_only_the_newest_runs_are_looked_at(
+def test_only_the_newest_runs_are_read(
     spark: SparkSession, runs: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history, "RUNS_READ", 2)
@@ -84,7 +84,7 @@ def test_other_rows_are_refused(spark: SparkSession, tmp_path: Path, schema: str
     )
 
 
-def test_what_is_no_parquet_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_other_files_than_parquet_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "as_of=1").mkdir()
     (tmp_path / "as_of=1" / "rows.parquet").write_text("my notes\n")
     with pytest.raises(PartMoveError, match="rows of earlier runs cannot be read"):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the job writes."""
+"""Output files of the job."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def frame(spark: SparkSession, rows: list[PlanRow], action: str = "move") -> Dat
 
 
 def columns(row: PlanRow) -> tuple[object, ...]:
-    """The row as the classification has it, with texts for words of the domain."""
+    """The row of the classification, with enums as text."""
     gate = None if row.gate is None else row.gate.value
     return (*row[:2], row.state.value, *row[3:-1], gate)
 
@@ -72,7 +72,7 @@ def test_plan_is_sorted_whatever_the_order_of_the_rows(spark: SparkSession, tmp_
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 5, 1000])
-def test_plan_is_that_of_one_process(
+def test_plan_equals_the_plan_of_one_process(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
     monkeypatch.setattr(plan_output, "_ROWS_PER_CHUNK", rows_at_once)
@@ -90,9 +90,7 @@ def test_plan_is_that_of_one_process(
         (ROWS[0]._replace(reason=""), "reason is ''. It has to be text that is not empty"),
     ],
 )
-def test_row_that_no_plan_may_have_is_refused_by_the_task_that_has_it(
-    spark: SparkSession, tmp_path: Path, row: PlanRow, message: str
-) -> None:
+def test_task_refuses_an_invalid_row(spark: SparkSession, tmp_path: Path, row: PlanRow, message: str) -> None:
     path = tmp_path / "plan.jsonl"
     with pytest.raises(PySparkException) as error:
         write(frame(spark, [*ROWS[: 1 if row is ROWS[0] else 0], row]), path)
@@ -100,10 +98,10 @@ def test_row_that_no_plan_may_have_is_refused_by_the_task_that_has_it(
     assert not path.exists()
 
 
-def test_what_was_handed_over_is_kept_nowhere(
+def test_fetched_results_are_released(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the heap of the driver would have to be as large as the plan."""
+    """Otherwise the driver would need a heap as large as the plan."""
     monkeypatch.setattr(plan_output, "_ROWS_PER_CHUNK", 300)
     numbers = spark.range(2000).select(F.format_string("/ch/%05d", "id").alias("shard_path"))
     rows = numbers.join(frame(spark, [ROWS[0]._replace(reason="x" * 20_000)]).drop("shard_path"))
@@ -116,7 +114,7 @@ def test_what_was_handed_over_is_kept_nowhere(
 
 
 def used_heap(spark: SparkSession) -> int:
-    """What is used of the heap of Java when nothing in it is garbage, in bytes."""
+    """Used bytes of the Java heap after a garbage collection."""
     java: Any = spark.sparkContext._jvm
     # What is weakly held goes with the first.
     java.System.gc()
@@ -131,7 +129,7 @@ def test_plan_without_rows_can_be_read(spark: SparkSession, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("action", ["leave", "unread"])
-def test_what_is_left_alone_or_may_not_be_read_is_not_in_the_plan(
+def test_plan_omits_left_alone_and_unreadable_partitions(
     spark: SparkSession, tmp_path: Path, action: str
 ) -> None:
     left = frame(spark, [row._replace(shard_path=f"{row.shard_path}-left") for row in ROWS], action)
@@ -157,7 +155,7 @@ def test_parquet_has_all_rows_and_columns(spark: SparkSession, tmp_path: Path) -
     ]
 
 
-def test_places_for_parquet_that_cannot_be_written_to(
+def test_unwritable_parquet_folders(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken = tmp_path / "file"
@@ -174,7 +172,7 @@ def test_places_for_parquet_that_cannot_be_written_to(
     check_local_parquet(str(taken))
 
 
-def test_places_for_parquet_that_can_be_written_to(spark: SparkSession, tmp_path: Path) -> None:
+def test_writable_parquet_folders(spark: SparkSession, tmp_path: Path) -> None:
     check_local_parquet(f"{tmp_path}/rows")
     assert list(tmp_path.iterdir()) == []
     check_parquet(spark, f"{tmp_path}/rows/")

@@ -60,7 +60,7 @@ def test_little_free_memory_is_a_warning(
     assert bool(said) == is_warning
 
 
-def test_a_default_of_spark_counts_and_what_is_not_understood_does_not() -> None:
+def test_default_memory_counts_and_invalid_memory_is_ignored() -> None:
     with pytest.raises(PartMoveError, match=r"^spark\.driver\.memory is 1g, "):
         check_memory({}, HostMemory(total=GIB, available=GIB))
     check_memory({"spark.driver.memory": "much"}, HostMemory(total=GIB, available=GIB))
@@ -96,7 +96,7 @@ def test_memory_of_this_host_is_known() -> None:
     assert 0 < memory.available <= memory.total
 
 
-def test_room_for_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_low_space_for_rows_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     free = free_bytes([tmp_path])
     assert free is not None
     assert free_bytes([tmp_path, tmp_path / "not" / "made"]) in range(free // 2, 2 * free)
@@ -128,7 +128,7 @@ def test_newest_snapshots_count(tmp_path: Path) -> None:
         bytes_of_snapshots([DataFolder("cold", str(tmp_path / "cold"))])
 
 
-def test_room_for_a_plan_beside_the_one_that_is_there(tmp_path: Path) -> None:
+def test_space_for_a_plan_beside_the_existing_one(tmp_path: Path) -> None:
     plan = tmp_path / "plan.jsonl"
     check_space_for_plan(plan)
     plan.write_bytes(b"small")

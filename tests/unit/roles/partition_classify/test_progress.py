@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the job tells people while it runs."""
+"""Progress lines of the job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from partition_classify.progress import StageProgress
 
 
-def test_progress_tells_of_running_stages(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_lists_running_stages(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     with StageProgress(spark, seconds=0.05):
         spark.sparkContext.parallelize(range(4), 4).foreach(lambda _: time.sleep(0.3))
     log = capsys.readouterr().err

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Registrations of parts are taken from snapshots and logs, as they were in the end."""
+"""Part znodes from snapshots and logs, as of the last transaction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def taken(data_dir: Path, *shard_paths: str, chroot: str = "") -> list[SavedZnod
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_every_part_of_the_tables_is_taken_and_nothing_else(compression: str, tmp_path: Path) -> None:
+def test_part_znodes_of_the_tables_only(compression: str, tmp_path: Path) -> None:
     write_generated(tmp_path, TREE, compression=compression)
     found = taken(tmp_path, THIRD, FIRST, FIRST)
     assert len(found) == len({each.path for each in found}) == TREE.parts * 2 // 3
@@ -43,7 +43,7 @@ def test_every_part_of_the_tables_is_taken_and_nothing_else(compression: str, tm
     assert all("/parts/" in each.path and each.data for each in found)
 
 
-def test_what_the_log_did_counts(tmp_path: Path) -> None:
+def test_log_changes_count(tmp_path: Path) -> None:
     write_generated(tmp_path, TREE, zxid=1000)
     before = {each.path: each for each in taken(tmp_path, FIRST)}
     gone, changed, *_others = sorted(before)
@@ -59,7 +59,7 @@ def test_what_the_log_did_counts(tmp_path: Path) -> None:
     assert (after[changed].data, after[changed].version) == (b"changed", 1)
 
 
-def test_a_table_that_only_the_log_has(tmp_path: Path) -> None:
+def test_table_in_the_log_only(tmp_path: Path) -> None:
     write_generated(tmp_path, TREE, zxid=1000)
     writer = LogWriter(1001)
     path = "/new"
@@ -80,12 +80,12 @@ def test_paths_are_below_the_chroot(tmp_path: Path) -> None:
     assert [f"/{top}{each.path}" for each in found] == [each.path for each in taken(tmp_path, FIRST)]
 
 
-def test_a_table_that_is_not_there_has_nothing(tmp_path: Path) -> None:
+def test_missing_table_has_no_part_znodes(tmp_path: Path) -> None:
     write_generated(tmp_path, TREE)
     assert taken(tmp_path, f"{FIRST}x") == []
 
 
-def test_what_is_no_shard_path_is_refused(tmp_path: Path) -> None:
+def test_invalid_shard_path_is_refused(tmp_path: Path) -> None:
     write_generated(tmp_path, TREE)
     with pytest.raises(FormatError, match="does not begin with a slash"):
         taken(tmp_path, "hits")
@@ -97,7 +97,7 @@ def settings(tmp_path: Path, **changes: Any) -> dict[str, Any]:
 
 
 def run(path: Path) -> subprocess.CompletedProcess[str]:
-    """The program as a person starts it, in a Python that knows nothing of the collection."""
+    """Run the program as a user does, in a Python without the collection."""
     program = str(build_package.HERE / "registrations.py")
     return subprocess.run(
         [sys.executable, "-E", program, str(path)], capture_output=True, text=True, check=False
@@ -117,7 +117,7 @@ def test_the_program_writes_a_file_that_a_repair_takes(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["data", "settings.json", "taken"]
 
 
-def test_what_is_wrong_is_one_sentence_and_no_file(tmp_path: Path) -> None:
+def test_failure_is_one_sentence_without_a_file(tmp_path: Path) -> None:
     given = tmp_path / "settings.json"
     for text, problem in (
         (json.dumps(settings(tmp_path)), "data/version-2 cannot be read: No such file or directory"),
@@ -139,7 +139,7 @@ def test_what_is_wrong_is_one_sentence_and_no_file(tmp_path: Path) -> None:
         ({"more": 1}, "The settings: more is not a known key"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+def test_invalid_settings_are_refused(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
     with pytest.raises(EnsembleError) as refusal:
         write_registrations(settings(tmp_path, **changes))
     assert refusal.value.message.startswith(problem)

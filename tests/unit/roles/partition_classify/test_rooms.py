@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the rooms of the Spark job may import of each other: arrows go one way."""
+"""Imports between the rooms of the Spark job go one way."""
 
 from __future__ import annotations
 

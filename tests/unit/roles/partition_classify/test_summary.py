@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the job tells Ansible of a plan."""
+"""Summary of a plan for Ansible."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROWS = [
 ]
 
 
-def test_summary_adds_up_what_becomes_of_partitions(spark: SparkSession) -> None:
+def test_summary_adds_up_partitions_by_action(spark: SparkSession) -> None:
     rows = spark.createDataFrame([(*row, 0 if row[3] == "/a" else DEFAULTS, None) for row in ROWS], SCHEMA)
     findings = findings_of(rows, POLICY)
     assert findings.planned == 9
@@ -69,7 +69,7 @@ def test_summary_adds_up_what_becomes_of_partitions(spark: SparkSession) -> None
     }
 
 
-def test_what_may_not_be_read_is_counted_and_the_first_of_it_named(spark: SparkSession) -> None:
+def test_unreadable_items_are_counted_and_the_first_named(spark: SparkSession) -> None:
     unread = [(None, "unread", None, f"/s{number:02}", "", None, 1, 1, 0) for number in range(29, 0, -1)]
     found = [*ROWS, *unread, (None, "unread", None, "/a", "9", None, 3, 3, 0)]
     rows = spark.createDataFrame([(*row, DEFAULTS, None) for row in found], SCHEMA)
@@ -85,7 +85,7 @@ def test_what_may_not_be_read_is_counted_and_the_first_of_it_named(spark: SparkS
     assert (summary["cold"], summary["hot"], summary["left_alone"]["partitions"]) == (5, 4, 1)
 
 
-def test_statements_are_those_that_gain_most(spark: SparkSession) -> None:
+def test_statements_with_the_most_znodes_are_listed(spark: SparkSession) -> None:
     """There are 30, of two sizes; equal ones are listed by shard path and partition."""
     rows = [
         ("COLD", "move", "one_part", f"/{number % 2}", f"{number:02}", OPTIMIZE, 2, 5 + number // 15, 1)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the Python of workers lacks is found before they are given anything to do."""
+"""Missing packages of workers are found before the first task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from partition_classify.workers import check_executors, check_python
 from support.classify.hidden import python_without
 
 
-def test_this_python_has_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_this_python_has_all_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing_packages(DRIVER_PACKAGES) == []
     assert missing_packages(["json", "no_such_package", "no_such.package"]) == [
         "no_such_package",
@@ -31,7 +31,7 @@ def test_this_python_has_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
         check_python()
 
 
-def test_another_python_on_this_host_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_python_on_this_host_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", str(python_without(tmp_path, "pyarrow")))
     with pytest.raises(PartMoveError, match=f"^{tmp_path}/python has no Python package pyarrow. Install "):
         check_python()
@@ -45,7 +45,7 @@ def test_python_that_cannot_be_run_is_named(program: str, monkeypatch: pytest.Mo
         check_python()
 
 
-def test_executors_are_asked(spark: SparkSession) -> None:
+def test_executors_are_checked(spark: SparkSession) -> None:
     check_executors(spark)
     with pytest.raises(PartMoveError) as refusal:
         check_executors(spark, ["kazoo", "no_such_package"])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The kazoo client that options describe, and what is kept of kazoo's log; sessions need real ensembles."""
+"""The kazoo client of the options, and reasons from kazoo's log; sessions need real ensembles."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def log_of(*records: tuple[object, ...]) -> ConnectionLog:
         ([("Session has expired",)], ""),
     ],
 )
-def test_why_each_host_could_not_be_used(records: list[tuple[object, ...]], reasons: str) -> None:
+def test_reason_of_each_failed_host(records: list[tuple[object, ...]], reasons: str) -> None:
     assert log_of(*records).reasons() == reasons
 
 
-def test_an_error_that_kazoo_did_not_expect_is_a_reason_too() -> None:
+def test_unexpected_error_of_kazoo_is_a_reason() -> None:
     log = log_of((CONNECTING, "zk1", "10.0.0.1", 2181, False))
     try:
         raise ValueError("odd")
@@ -107,7 +107,7 @@ def test_greeting_of_another_server_is_reported(greeting: bytes, reason: str) ->
     assert log.reasons() == f"127.0.0.1:{port}: {reason}"
 
 
-def test_a_client_as_the_options_describe_it() -> None:
+def test_client_matches_the_options() -> None:
     options = EnsembleOptions(
         "hot",
         ("zk1:2281", "[::1]"),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How much is read at once: the number of znodes of a batch follows the size of what was read before.
+"""Batch sizes: the number of znodes follows the size of previous answers.
 
 Reads themselves are tested with real ensembles.
 """
@@ -41,7 +41,7 @@ def test_a_znode_larger_than_an_answer_is_read_alone() -> None:
     assert size.batch() == 1
 
 
-def test_it_grows_again() -> None:
+def test_batches_grow_again() -> None:
     size = BatchSizer(100_000)
     batches = [size.batch()]
     for _each in range(12):
@@ -51,7 +51,7 @@ def test_it_grows_again() -> None:
     assert batches[-1] == MAX_READS
 
 
-def test_long_lists_have_their_names_in_common() -> None:
+def test_long_lists_share_their_names() -> None:
     names = NameInterner()
     first, second = (tuple(f"all_{number}_{number}_0" for number in range(LONG_LIST)) for _each in range(2))
     assert first[0] is not second[0]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Connection settings: what is understood, and that nothing else is."""
+"""Connection settings: accepted and refused ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_all_settings_become_options() -> None:
 
 
 def test_settings_that_are_none_are_not_given() -> None:
-    """As Ansible hands over options that nobody set."""
+    """Ansible passes unset options as None."""
     settings = {"hosts": ["zk1"], "chroot": None, "auth": {"scheme": None, "credential": None}, "tls": None}
     assert options_of("hot", settings) == EnsembleOptions("hot", ("zk1",))
 

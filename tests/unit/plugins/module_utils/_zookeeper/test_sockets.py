@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What kazoo's connection reads, writes and waits by, over sockets of this machine."""
+"""Sockets of kazoo's connection, tested locally."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.sockets i
 )
 
 LONG_SECONDS = 60.0
-"""For what comes at once, unless it never comes."""
+"""Limit of waits that usually end at once."""
 
 
 @pytest.fixture
 def ends() -> Iterator[tuple[BufferedSocket, socket.socket]]:
-    """The end that reads ahead, and the other one."""
+    """The end with read-ahead, and the opposite end."""
     near, far = socket.socketpair()
     with closing(near), closing(far):
         buffered = BufferedSocket(near)
@@ -46,7 +46,7 @@ def wake_up() -> Iterator[WakeUpPipe]:
 
 
 def read_as_kazoo_does(connection: BufferedSocket, size: int) -> bytes:
-    """Exactly so many bytes, or fewer at the end of the stream."""
+    """Read exactly ``size`` bytes, or fewer at the end of the stream."""
     read = b""
     while len(read) < size:
         if not connection.pending():
@@ -77,7 +77,7 @@ def fill(connection: BufferedSocket) -> None:
 
 
 class TestReading:
-    def test_what_came_together_is_read_without_asking_the_system_again(
+    def test_data_received_together_needs_one_system_call(
         self, ends: tuple[BufferedSocket, socket.socket]
     ) -> None:
         near, far = ends
@@ -89,7 +89,7 @@ class TestReading:
         assert read_as_kazoo_does(near, 18) == b"body-of-the-answer"
         assert not near.is_ready()
 
-    def test_nothing_is_there_before_it_comes(self, ends: tuple[BufferedSocket, socket.socket]) -> None:
+    def test_no_data_before_it_arrives(self, ends: tuple[BufferedSocket, socket.socket]) -> None:
         near, far = ends
         assert near.pending() == 0
         assert select_ready([near], [], [], 0.01) == ((), (), ())
@@ -97,9 +97,7 @@ class TestReading:
         assert select_ready([near], [], [], LONG_SECONDS) == ([near], (), ())
         assert near.recv(1) == b"x"
 
-    def test_the_end_of_the_stream_comes_after_all_that_was_sent(
-        self, ends: tuple[BufferedSocket, socket.socket]
-    ) -> None:
+    def test_end_of_stream_follows_all_data(self, ends: tuple[BufferedSocket, socket.socket]) -> None:
         near, far = ends
         far.sendall(b"last")
         far.close()
@@ -108,7 +106,7 @@ class TestReading:
         assert near.recv(4) == b""
         assert read_as_kazoo_does(near, 4) == b""
 
-    def test_a_connection_that_is_broken_raises(self) -> None:
+    def test_broken_connection_raises(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             near = BufferedSocket(socket.create_connection(server.getsockname()))
             far = server.accept()[0]
@@ -119,7 +117,7 @@ class TestReading:
             with pytest.raises(ConnectionResetError):
                 near.pending()
 
-    def test_more_than_is_read_ahead_comes_whole_and_in_order(
+    def test_more_data_than_the_buffer_arrives_complete_and_in_order(
         self, ends: tuple[BufferedSocket, socket.socket]
     ) -> None:
         near, far = ends
@@ -134,7 +132,9 @@ class TestReading:
 
 
 class TestWriting:
-    def test_what_does_not_fit_waits_for_room(self, ends: tuple[BufferedSocket, socket.socket]) -> None:
+    def test_data_above_the_capacity_waits_for_space(
+        self, ends: tuple[BufferedSocket, socket.socket]
+    ) -> None:
         near, far = ends
         data = os.urandom(8_000_000)
         received: list[bytes] = []
@@ -149,7 +149,7 @@ class TestWriting:
         receiver.join()
         assert b"".join(received) == data
 
-    def test_a_socket_that_is_full_has_no_room_until_something_was_taken(
+    def test_full_socket_has_no_space_until_data_is_read(
         self, ends: tuple[BufferedSocket, socket.socket]
     ) -> None:
         near, far = ends
@@ -180,7 +180,7 @@ class TestBell:
         assert select_ready([near, wake_up], [], [], LONG_SECONDS) == ([wake_up], (), ())
         later.join()
 
-    def test_a_byte_that_is_received_already_wakes_nobody_for_good(
+    def test_received_byte_does_not_wake_forever(
         self, wake_up: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
     ) -> None:
         """Sent while the thread was about to end its wait, and received before it waits again."""
@@ -211,7 +211,7 @@ class TestBell:
     def test_no_byte_of_many_threads_is_lost(
         self, wake_up: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
     ) -> None:
-        """A byte that is missed would keep the reader waiting until the far end is closed."""
+        """A lost byte would keep the reader waiting until the opposite end is closed."""
         near, far = ends
         each, threads = 2_000, 4
         deadline = threading.Timer(LONG_SECONDS, far.close)
@@ -228,17 +228,15 @@ class TestBell:
             sender.join()
         assert not wake_up.is_ready()
 
-    def test_nobody_is_kept_from_ringing_it(
-        self, wake_up: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
-    ) -> None:
-        """Whose thread does not come to receive, as while it looks for a server."""
+    def test_send_never_blocks(self, wake_up: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]) -> None:
+        """The thread does not receive while it searches for a server."""
         wake_up._is_awaited = True
         for _byte in range(100_000):
             wake_up.send(b"\0")
         assert select_ready([ends[0], wake_up], [], [], 0)[0] == [wake_up]
 
     def test_send_after_close_is_an_error(self, wake_up: WakeUpPipe) -> None:
-        """So that nobody waits for the answer to a request that is never sent."""
+        """Otherwise a caller would wait for the answer to an unsent request."""
         wake_up.close()
         with pytest.raises(OSError, match="closed"):
             wake_up.send(b"\0")

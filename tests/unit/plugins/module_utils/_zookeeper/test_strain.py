@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""When an ensemble is in trouble: by what its answers take, by what waits there, by who falls behind."""
+"""Problems of an ensemble: latency, waiting requests, lagging members."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def strain(first: Sequence[float] = QUICK, allowed: float = 0.1) -> Strain:
 
 
 def answered(judged: Strain, *seconds: float) -> list[bool]:
-    """Whether there was trouble after each answer."""
+    """Whether there was a problem after each answer."""
     found = []
     for each in seconds:
         judged.add_latency(each)
@@ -37,15 +37,15 @@ def test_unchanged_ensemble_has_no_problem() -> None:
 
 
 def test_latency_below_the_allowed_limit_is_no_problem() -> None:
-    """From 1 ms to 3 ms, or to 90 ms, is many times as much, and hurts nobody."""
+    """From 1 ms to 3 ms, or to 90 ms, is a large factor, but harmless."""
     assert not any(answered(strain(), *[0.003] * 9, *[0.09] * 9))
 
 
-def test_one_late_answer_is_no_trouble() -> None:
+def test_single_late_answer_is_no_problem() -> None:
     assert not any(answered(strain(), 0.4, 0.001, 0.4, 0.001, 0.001, 0.4))
 
 
-def test_late_answers_are_trouble_until_they_are_much_quicker_again() -> None:
+def test_late_answers_are_a_problem_until_the_latency_halves() -> None:
     judged = strain()
     assert answered(judged, 0.2, 0.2, 0.2, 0.2, 0.2) == [False, False, True, True, True]
     assert judged.problem() == "ensemble hot takes 200 ms to answer, and took 1 ms at the start"
@@ -54,7 +54,7 @@ def test_late_answers_are_trouble_until_they_are_much_quicker_again() -> None:
     assert not any(answered(judged, *[0.09] * 5))
 
 
-def test_an_ensemble_that_was_slow_at_the_start_may_be_as_slow_again() -> None:
+def test_initially_slow_ensemble_may_stay_slow() -> None:
     far = strain([0.3] * 5)
     assert not any(answered(far, *[1.4] * 5))
     assert answered(far, *[1.6] * 9)[-1]
@@ -62,11 +62,11 @@ def test_an_ensemble_that_was_slow_at_the_start_may_be_as_slow_again() -> None:
 
 
 @pytest.mark.parametrize(("late", "trouble"), [(0.0, False), (0.4, False), (1.1, False), (1.6, True)])
-def test_an_answer_that_does_not_come_is_trouble_before_it_comes(late: float, trouble: bool) -> None:
+def test_missing_answer_is_a_problem_before_it_comes(late: float, trouble: bool) -> None:
     assert bool(strain().problem(late)) is trouble
 
 
-def test_an_answer_that_was_waited_for_long_counts_for_those_that_were_not_asked_for() -> None:
+def test_late_answer_counts_for_skipped_requests() -> None:
     assert answered(strain(), 30.0) == [True]
 
 
@@ -82,7 +82,7 @@ CROWDED = {"a": (0, 1), "b": (MOST_OUTSTANDING + 1, 1)}
 CALM = {"a": (0, 1), "b": (MOST_OUTSTANDING, 1)}
 
 
-def test_requests_that_wait_at_a_member_are_trouble_when_they_stay() -> None:
+def test_waiting_requests_are_a_problem_if_they_persist() -> None:
     assert problem_after(CROWDED, CROWDED) == ""
     assert problem_after(CROWDED, CALM, CROWDED) == ""
     assert problem_after(CALM, CALM, CALM) == ""
@@ -91,23 +91,23 @@ def test_requests_that_wait_at_a_member_are_trouble_when_they_stay() -> None:
     )
 
 
-def test_a_member_that_has_not_what_another_had_some_time_ago_is_trouble() -> None:
+def test_lagging_member_is_a_problem() -> None:
     behind = problem_after(
         {"a": (0, 9), "b": (0, 9)}, {"a": (0, 20), "b": (0, 9)}, {"a": (0, 30), "b": (0, 8)}
     )
     assert behind == "member b of ensemble hot has fallen behind the others"
 
 
-def test_a_member_that_follows_may_be_some_transactions_late() -> None:
+def test_follower_may_be_some_transactions_late() -> None:
     assert (
         problem_after({"a": (0, 9), "b": (0, 5)}, {"a": (0, 20), "b": (0, 8)}, {"a": (0, 30), "b": (0, 9)})
         == ""
     )
 
 
-def test_members_of_an_ensemble_where_nothing_happens_are_even() -> None:
+def test_members_of_an_idle_ensemble_are_even() -> None:
     assert problem_after(*[{"a": (0, 9), "b": (0, 9)}] * 4) == ""
 
 
-def test_members_that_say_nothing_are_not_judged() -> None:
+def test_silent_members_are_not_judged() -> None:
     assert problem_after({}, {}, {}) == ""

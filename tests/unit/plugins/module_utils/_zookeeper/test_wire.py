@@ -158,7 +158,7 @@ def test_children_are_read_from_the_answer(found: list[list[str] | None]) -> Non
     assert read == [None if children is None else tuple(sorted(children)) for children in found]
 
 
-def test_what_is_read_in_turns_is_told_in_turns() -> None:
+def test_alternating_sections_keep_their_order() -> None:
     stat = Stat(1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 11)
     data = struct.pack("!iBi", DATA.type, 0, 0) + theirs.write_buffer(b"d")
     data += struct.pack("!qqqqiiiqiiq", *stat)
@@ -182,7 +182,7 @@ def test_an_error_other_than_no_node_names_its_path() -> None:
     assert refused.value.args == ("/b", NO_AUTH)
 
 
-def test_a_single_read_tells_missing_from_forbidden() -> None:
+def test_single_read_distinguishes_missing_from_forbidden() -> None:
     ((kind, found, _size),) = SingleRead(DATA, "", "/a").decode(Answer(b"", 0, NO_NODE), refuse)
     assert (kind, found) == (DATA, [None])
     with pytest.raises(PermissionError):
@@ -209,7 +209,7 @@ def test_an_error_of_a_whole_multi(code: int, outcome: type) -> None:
     assert isinstance(request.decode(Answer(b"", 0, code)), outcome)
 
 
-def test_the_operation_that_failed_is_the_first_with_a_code_of_its_own() -> None:
+def test_failed_operation_is_the_first_with_a_code() -> None:
     request = MultiWrite(b"", lambda: True)
     request.serialize()
     codes = [0, 0, -110, -2, -2]
@@ -219,8 +219,8 @@ def test_the_operation_that_failed_is_the_first_with_a_code_of_its_own() -> None
     assert request.decode(Answer(end, 0)) == Committed()
 
 
-def test_the_transaction_of_a_multi_is_that_of_the_data_it_set() -> None:
-    """Beside checks and deletions, which answer nothing, and a creation, which answers a path."""
+def test_zxid_of_a_multi_comes_from_its_set_data() -> None:
+    """Beside checks and deletions without results, and a creation with a path."""
     request = MultiWrite(b"", lambda: True)
     request.serialize()
     stat = struct.pack("!qqqqiiiqiiq", 1, 77, *[0] * 9)
@@ -244,7 +244,7 @@ def test_a_multi_that_may_not_be_sent_becomes_an_empty_one() -> None:
 
 
 @pytest.mark.parametrize("path", ["", "a", "/a/", "//", "/a//b", "a/b"])
-def test_what_is_no_path_is_refused(path: str) -> None:
+def test_invalid_path_is_refused(path: str) -> None:
     multi: Multi = (Delete(path, 0),)
     with pytest.raises(PartMoveError, match="is not an absolute path"):
         MultiEncoder("/chroot", authenticated=False).encode(multi)

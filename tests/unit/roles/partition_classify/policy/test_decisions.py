@@ -28,7 +28,7 @@ A_DAY = PolicySettings(cold_after_ms=DAY, keep_newest=0)
 
 
 class Expected(NamedTuple):
-    """What a plan row is to say of a partition."""
+    """Expected values of a plan row."""
 
     partition: str
     state: str | None
@@ -38,7 +38,7 @@ class Expected(NamedTuple):
 
 
 class Case(NamedTuple):
-    """An inventory of one shard path, and what is to be decided; the rows of the plan by partition."""
+    """An inventory of one shard path, and the expected plan rows by partition."""
 
     parts: list[InventoryRow]
     expected: list[Expected]
@@ -62,13 +62,13 @@ UNKNOWN = "number of reads within 7 days unknown"
 
 
 def unread(partition: str, *, replica: str = "r1", ensemble: str = "hot") -> InventoryRow:
-    """A part that may not be read."""
+    """An unreadable part."""
     row = part(partition, 0, name="7_7_0", replica=replica, ensemble=ensemble)
     return row._replace(mtime=0, bytes=0, state=None)
 
 
 def known_to(partition: str, replica: str, *windows: int) -> PartitionUsage:
-    """What a server says of a partition of its own, with a log that covers the windows."""
+    """A server's data of a partition, with a query log that covers the windows."""
     return sign(partition, replica=replica, active_parts=1, reads_within=dict.fromkeys(windows, 0))
 
 
@@ -370,7 +370,7 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def decided(spark: SparkSession) -> dict[str, list[Expected]]:
-    """What the job decides for each case."""
+    """The decisions of the job for each case."""
     paths = {name: f"/cases/{number:02d}" for number, name in enumerate(CASES)}
     rules = tuple(Rule(paths[name], case.settings) for name, case in CASES.items())
     rows = [row._replace(shard_path=paths[name]) for name, case in CASES.items() for row in case.parts]
@@ -396,7 +396,7 @@ def test_decision(decided: dict[str, list[Expected]], name: str) -> None:
     assert decided[name] == CASES[name].expected
 
 
-def test_several_parts_are_an_obstacle_for_patched_servers_alone(spark: SparkSession) -> None:
+def test_several_parts_are_an_obstacle_for_patched_only(spark: SparkSession) -> None:
     names = ("0_0_0", "1_1_0")
     rows = [part("1", 9 * DAY, name=name) for name in names] + [part("2", 9 * DAY), part("3", HOUR)]
     signs = spark.createDataFrame([sign("2", is_queued=1)], SIGNAL_SCHEMA)
@@ -412,7 +412,7 @@ def test_several_parts_are_an_obstacle_for_patched_servers_alone(spark: SparkSes
         }
 
 
-def test_statement_names_the_table_where_a_server_did(spark: SparkSession) -> None:
+def test_statement_has_the_table_name_reported_by_a_server(spark: SparkSession) -> None:
     rows = [
         part(partition, 9 * DAY, name=name)._replace(shard_path="/hits")
         for partition in ("1", "2", "3")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The policy file: what each text means, and what is refused."""
+"""The policy file: meaning of its texts, and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOUR = 3_600_000
 DAY = 24 * HOUR
 
 
-def test_rules_take_what_they_leave_out_from_the_defaults() -> None:
+def test_omitted_keys_of_rules_come_from_the_defaults() -> None:
     text = b"""
 version: 1
 defaults: {cold_after: 2d, keep_newest: 3}
@@ -44,13 +44,13 @@ rules:
     assert policy.digest == hashlib.sha256(text).hexdigest()
 
 
-def test_without_anything_a_partition_is_cold_after_a_day() -> None:
+def test_default_is_cold_after_a_day() -> None:
     policy = parse_policy(b"version: 1\n", "policy.yml")
     assert policy.rules == ()
     assert policy.defaults == BUILT_IN == PolicySettings(cold_after_ms=DAY, keep_newest=0)
 
 
-def test_pins_and_never_are_taken_from_the_defaults_like_the_rest() -> None:
+def test_omitted_pins_and_never_come_from_the_defaults() -> None:
     text = b"""
 version: 1
 defaults: {never: true, cold_after: 2d, pin_hot: ["all"]}
@@ -68,7 +68,7 @@ rules:
     assert policy.defaults == policy.rules[2].settings
 
 
-def test_reads_are_of_seven_days_and_any_number_unless_said_otherwise() -> None:
+def test_default_reads_are_unlimited_within_seven_days() -> None:
     text = b"""
 version: 1
 defaults: {max_reads: 10, reads_within: 30d}
@@ -104,7 +104,7 @@ rules:
         ("defaults: {max_reads: 1}\nrules: [{table: /a, never: true}]", {7 * DAY}),
     ],
 )
-def test_windows_are_those_that_a_limit_is_for(text: str, windows: set[int]) -> None:
+def test_read_windows_of_rules_with_a_limit(text: str, windows: set[int]) -> None:
     assert parse_policy(f"version: 1\n{text}".encode(), "policy.yml").read_windows == windows
 
 
@@ -229,6 +229,6 @@ def test_other_policies_are_refused_with_file_and_key(text: str, message: str) -
     assert refusal.value.remedy
 
 
-def test_policy_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_missing_policy_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=r"none\.yml: the policy cannot be read: No such file or directory"):
         read_policy(tmp_path / "none.yml")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which rules and pins of a policy have to do with no partition."""
+"""Rules and pins of a policy without effect."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def uses(spark: SparkSession) -> list[RuleUse]:
     return rule_uses(plan_rows(inventory_of(spark, parts), policy, NOW), policy)
 
 
-def test_each_rule_with_what_it_decided(uses: list[RuleUse]) -> None:
+def test_partitions_by_deciding_rule(uses: list[RuleUse]) -> None:
     assert uses == [
         RuleUse("rules[0]", "/tables/a", 3, ("9",)),
         RuleUse("rules[1]", "/tables/*", 2, ()),
@@ -57,7 +57,7 @@ def test_misfits(uses: list[RuleUse]) -> None:
     ]
 
 
-def test_reads_that_are_known_of_no_partition(spark: SparkSession) -> None:
+def test_rule_with_unknown_reads_only(spark: SparkSession) -> None:
     text = b"""
 version: 1
 defaults: {max_reads: 10}

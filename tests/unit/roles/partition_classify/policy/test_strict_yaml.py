@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""YAML that is read strictly."""
+"""Strict YAML."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from partition_classify.policy.strict_yaml import PolicyError, load
         ("a: !!python/name:os.system ''", "the policy is not YAML:"),
     ],
 )
-def test_what_is_no_mapping_of_different_keys_is_refused(text: str, message: str) -> None:
+def test_other_content_than_a_mapping_of_distinct_keys_is_refused(text: str, message: str) -> None:
     with pytest.raises(PolicyError) as refusal:
         load(text.encode(), "policy.yml")
     assert refusal.value.message.startswith(f"policy.yml: {message}")

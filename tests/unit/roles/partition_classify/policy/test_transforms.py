@@ -46,7 +46,7 @@ def test_rows_add_up_over_replicas_and_parts(spark: SparkSession) -> None:
     }
 
 
-def test_parts_read_before_the_state_became_cold_count_by_themselves(spark: SparkSession) -> None:
+def test_parts_read_before_the_state_became_cold_stay_separate(spark: SparkSession) -> None:
     group = PartGroup("/hits", "1", "r1", "hot", False, None, 3, NOW, 100, 3, 21)
     groups = [
         group,
@@ -61,7 +61,7 @@ def test_parts_read_before_the_state_became_cold_count_by_themselves(spark: Spar
     assert found == {"r1": (2, 3, 6), "r2": (1, 2, 1)}
 
 
-def test_what_servers_know_is_of_one_replica_and_reads_are_of_all(spark: SparkSession) -> None:
+def test_sizes_are_of_one_replica_and_reads_of_all(spark: SparkSession) -> None:
     rows = [part(str(number), HOUR)._replace(shard_path="/hits") for number in range(1, 6)]
     signs = [
         sign("1", rows=10, bytes_on_disk=90, active_parts=2, has_log=True), sign("1", reads=3),
@@ -127,7 +127,7 @@ def test_first_rule_that_matches_gives_the_settings(spark: SparkSession) -> None
 
 
 def test_patterns_mean_the_same_to_spark_as_to_python(spark: SparkSession) -> None:
-    """Every character that a regular expression could take for more than itself."""
+    """Every character with a special meaning in regular expressions."""
     signs = [chr(code) for code in range(33, 127) if chr(code) not in "/*?"] + ["é", "таб", "\U0001f4c8"]
     rules = tuple(
         Rule(f"/t{sign}x", PolicySettings(DAY + number, 0)) for number, sign in enumerate(signs, start=1)
@@ -141,7 +141,7 @@ def test_patterns_mean_the_same_to_spark_as_to_python(spark: SparkSession) -> No
     }
 
 
-def test_snapshot_bytes_are_those_of_the_records(spark: SparkSession) -> None:
+def test_snapshot_bytes_equal_the_record_sizes(spark: SparkSession) -> None:
     path = "/ch/01/é"
     known = [("r1", "a_0_0_0", 1, 44), ("r1", "a_1_1_0", 3, 100), ("replica2", "a_0_0_0", 1, 44)]
     inventory = [

@@ -56,7 +56,7 @@ def known(spark: SparkSession, cases: Mapping[str, Shard]) -> tuple[DataFrame, D
 
 
 @pytest.mark.parametrize("job", range(JOBS))
-def test_plan_is_that_of_the_model(
+def test_plan_equals_the_model(
     cases: Mapping[str, Shard], known: tuple[DataFrame, DataFrame], job: int
 ) -> None:
     policy = as_one(made(policies(), POLICIES)) if job else ALL_KEYS

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Months: which are listed one by one, and which together."""
+"""Listed months, and older months added up."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_months_without_anything_are_listed_up_to_that_of_the_plan() -> None:
     assert earlier is None
 
 
-def test_what_is_older_than_ten_years_counts_together() -> None:
+def test_months_older_than_ten_years_are_added_up() -> None:
     months, earlier = months_of(ages(NOW - 500, NOW - MONTHS_LISTED, NOW - MONTHS_LISTED + 1, NOW))
     assert len(months) == MONTHS_LISTED
     assert (months[0].when, months[0].znodes) == ("2016-12", 9)
     assert earlier == MonthFigures("2016-11", 2, 4, 6, 8)
 
 
-def test_months_of_what_is_in_cold_only_are_not_listed() -> None:
+def test_months_of_partitions_in_cold_only_are_not_listed() -> None:
     nothing = MonthFigures(month_text(NOW - 9), 0, 0, 0, 0)
     assert months_of(Ages(NOW, {NOW - 9: nothing}, {})) == ((), None)

@@ -59,5 +59,5 @@ def test_axis_has_room_for_all_and_not_much_more(number: int) -> None:
     assert number <= round_up(number) <= max(1, 2 * number)
 
 
-def test_nothing_is_a_chart_too() -> None:
+def test_charts_of_no_data() -> None:
     assert age_chart([]).bars == ()

@@ -24,7 +24,7 @@ def test_amounts_are_added_and_taken_away_field_by_field() -> None:
     assert other - one == Amount(4, 40, 400, 4000)
 
 
-def test_json_is_sorted_and_has_the_fields_that_are_documented() -> None:
+def test_json_is_sorted_and_has_the_documented_fields() -> None:
     values = json.loads(json_text(large()))
     assert list(values) == sorted(values)
     assert (values["format"], values["version"]) == ("olap.partmove/report", 3)

@@ -40,7 +40,7 @@ def test_page_that_cannot_be_replaced_is_an_error(tmp_path: Path) -> None:
         write_report(empty(), (), tmp_path)
 
 
-def test_spark_that_is_lost_meanwhile_is_no_fault_of_the_folder(tmp_path: Path) -> None:
+def test_lost_spark_is_not_reported_as_an_unwritable_folder(tmp_path: Path) -> None:
     def lost(_number: int) -> NoReturn:
         raise ConnectionResetError
 
@@ -59,6 +59,6 @@ def test_all_files_are_written_and_nothing_else(tmp_path: Path) -> None:
     }
 
 
-def test_place_of_a_report_is_that_of_its_page(tmp_path: Path) -> None:
+def test_place_of_a_report_is_its_page(tmp_path: Path) -> None:
     assert report_place(tmp_path) == str(tmp_path / "report.html")
     assert report_place(None) is None

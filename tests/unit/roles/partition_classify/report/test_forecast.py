@@ -13,7 +13,7 @@ NOW = 2026 * 12 + 10
 
 
 def hot(*, now: int = 0, gated: int = 0, stay: int = 0, reheated: int = 0) -> HotFigures:
-    """What a plan adds up to, in znodes."""
+    """Sums of a plan, in znodes."""
     numbers = (now + gated + stay, now + gated, now, gated, reheated, 0, 0, stay + reheated, now)
     return HotFigures(*(Amount(znodes=number) for number in numbers))
 
@@ -23,7 +23,7 @@ def months(*znodes: MonthZnodes) -> dict[int, MonthZnodes]:
     return {NOW - len(znodes) + 1 + number: each for number, each in enumerate(znodes)}
 
 
-def test_without_the_policy_it_grows_and_with_it_what_is_young_stays_as_much() -> None:
+def test_growth_without_policy_and_constant_rest_with_policy() -> None:
     found = forecast_of(months(*[MonthZnodes(100)] * 5), NOW, hot(now=400, stay=100))
     assert found is not None
     assert (found.znodes_per_month, found.months_counted, len(found.to_come)) == (100, 4, 12)
@@ -39,7 +39,7 @@ def test_tables_that_are_left_alone_grow_with_the_policy_too() -> None:
     assert (found.to_come[0].with_merges, found.to_come[1].with_merges) == (280, 310)
 
 
-def test_what_needs_a_merge_piles_up_without_merges_as_its_share_was_so_far() -> None:
+def test_partitions_needing_a_merge_accumulate_without_merges() -> None:
     found = forecast_of(
         months(*[MonthZnodes(100, left_alone=20)] * 6), NOW, hot(now=300, gated=100, stay=200, reheated=7)
     )
@@ -50,7 +50,7 @@ def test_what_needs_a_merge_piles_up_without_merges_as_its_share_was_so_far() ->
     assert (second.without, second.without_merges, second.with_merges) == (800, 387, 247)
 
 
-def test_one_month_in_which_years_came_or_were_moved_does_not_count_for_all() -> None:
+def test_single_month_of_bulk_load_or_move_has_little_weight() -> None:
     usual = [MonthZnodes(10, cold=90)] * 6
     spike = MonthZnodes(10_000, cold=10**6)
     found = forecast_of(months(*usual, spike, *usual), NOW, hot(stay=100))
@@ -58,14 +58,14 @@ def test_one_month_in_which_years_came_or_were_moved_does_not_count_for_all() ->
     assert found.znodes_per_month == 100
 
 
-def test_months_in_which_nothing_came_count() -> None:
+def test_months_without_growth_count() -> None:
     found = forecast_of({NOW - 4: MonthZnodes(900), NOW: MonthZnodes(5)}, NOW, hot(stay=905))
     assert found is not None
     assert (found.znodes_per_month, found.months_counted) == (0, 4)
     assert [each.znodes for each in found.so_far] == [900, 900, 900, 900, 905]
 
 
-def test_this_month_does_not_count_as_it_is_not_over() -> None:
+def test_current_month_does_not_count() -> None:
     found = forecast_of(months(*[MonthZnodes(100)] * 3, MonthZnodes(1)), NOW, hot(stay=301))
     assert found is not None
     assert found.znodes_per_month == 100
@@ -76,7 +76,7 @@ def test_no_forecast_from_less_than_three_full_months() -> None:
     assert forecast_of({}, NOW, hot()) is None
 
 
-def test_what_runs_have_found_counts_more_than_what_is_left_of_it() -> None:
+def test_counts_of_earlier_runs_override_sums() -> None:
     found_by_runs = {NOW - 6: 900, NOW - 2: 700, NOW: 1}
     found = forecast_of(months(*[MonthZnodes(100)] * 5), NOW, hot(stay=500), found_by_runs)
     assert found is not None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The file merges.sql: statements that a client takes as they are, and what they are about."""
+"""The file merges.sql: statements for a client, with their partitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from partition_classify.report.figures import MergeFigures
 from partition_classify.report.merges import sql_lines
 
 
-def test_each_statement_is_one_line_with_what_it_is_about() -> None:
+def test_each_statement_is_one_line_with_its_partition() -> None:
     merges = [
         MergeFigures("/ch/01/a", "201912", "OPTIMIZE TABLE db.a PARTITION ID '201912' FINAL", 4, 2, 1 << 40),
         MergeFigures("/ch/--/\n'b", "all", "OPTIMIZE TABLE `d\nb`.b PARTITION ID 'all' FINAL", 3, 5, None),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The page of a report: what it may contain, its colours, and how it is shown in a browser."""
+"""The page of a report: its content, its colours, and its layout in a browser."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SEARCHING = Path(page_module.__file__).with_name(SCRIPT).read_text(encoding="utf
 
 
 @pytest.mark.parametrize("figures", [large(), empty()], ids=["large", "empty"])
-def test_page_needs_nothing_else_and_says_what_it_is(figures: ReportFigures) -> None:
+def test_page_is_self_contained(figures: ReportFigures) -> None:
     check_page(html_text(figures), SEARCHING)
 
 
@@ -113,7 +113,7 @@ def test_page_stays_small_at_500_tables_and_five_years() -> None:
     assert len(html_text(figures).encode()) < 2_000_000
 
 
-def test_browser_may_run_no_script_but_that_of_the_page() -> None:
+def test_browser_runs_the_script_of_the_page_only() -> None:
     text = html_text(empty())
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -171,7 +171,7 @@ def test_long_names_may_be_broken_after_a_slash_and_an_underscore() -> None:
     assert path_markup("/a/<b>_c") == "/<wbr>a/<wbr>&lt;b&gt;_<wbr>c"
 
 
-def test_bytes_that_are_not_known_are_not_guessed() -> None:
+def test_unknown_bytes_are_shown_as_unknown() -> None:
     figures = large()
     merges = replace(figures.merges, unknown=figures.merges.partitions, bytes_on_disk=0)
     words = "".join(Page(html_text(replace(figures, merges=merges))).words)
@@ -211,7 +211,7 @@ def test_sizes(size: int, text: str) -> None:
 
 PALETTES = palettes()
 MARKS = ("go", "merge", "keep", "none")
-"""The colours of what stands for a number: bars, the areas of charts, and lines."""
+"""Colours of marks for numbers: bars, areas of charts, and lines."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

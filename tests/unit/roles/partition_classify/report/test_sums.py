@@ -45,7 +45,7 @@ KINDS = (
 
 
 class PlanRow(NamedTuple):
-    """A row as `decided` gives it, with the columns that figures are made of."""
+    """A row of `with_decisions`, with the columns used by figures."""
 
     table: str
     shard_path: str
@@ -106,7 +106,7 @@ def total(rows: Iterable[PlanRow]) -> Amount:
 
 
 def after(rows: Sequence[PlanRow]) -> Amount:
-    """What hot has when the plan has been carried out, partition by partition."""
+    """Content of hot after the plan, by partition."""
     return total(row for row in rows if (row.has_hot or row.action == "reheat") and row.action != "move")
 
 
@@ -222,7 +222,7 @@ def test_parts_are_those_of_the_model(figures: ReportFigures, rows: list[PlanRow
 def test_merges_are_those_of_the_model(
     spark: SparkSession, figures: ReportFigures, rows: list[PlanRow]
 ) -> None:
-    """Those first that gain most znodes for a byte that is written, then those that do for a part."""
+    """Most gained znodes per written byte first, then most per part."""
     gated = [row for row in rows if row.gate == "one_part"]
     needed = [row for row in gated if row.statement]
     assert any(row.bytes_on_disk is None for row in needed)
@@ -248,7 +248,7 @@ def test_merges_are_those_of_the_model(
     assert found.unknown == sum(row.bytes_on_disk is None for row in needed)
 
 
-def test_forecast_begins_with_what_there_is(figures: ReportFigures) -> None:
+def test_forecast_begins_with_the_current_count(figures: ReportFigures) -> None:
     forecast = figures.forecast
     assert forecast is not None
     assert forecast.months_counted == 12
@@ -272,7 +272,7 @@ def test_order_and_partitioning_of_rows_do_not_matter(
     assert json_text(figures_of(other, HEADER, EnsembleSize(10**6, 10**9))) == json_text(figures)
 
 
-def test_nothing_at_all_is_a_report_too(spark: SparkSession) -> None:
+def test_report_of_no_data(spark: SparkSession) -> None:
     found = figures_of(spark.createDataFrame([], SCHEMA), HEADER, None)
     assert (found.tables, found.hot.today, found.months, found.gates) == (0, Amount(), (), ())
     assert found.ensemble is None
@@ -280,7 +280,5 @@ def test_nothing_at_all_is_a_report_too(spark: SparkSession) -> None:
     assert found.merges.first == ()
 
 
-def test_ensemble_that_is_smaller_than_its_parts_is_not_believed(
-    spark: SparkSession, rows: list[PlanRow]
-) -> None:
+def test_ensemble_smaller_than_its_parts_is_ignored(spark: SparkSession, rows: list[PlanRow]) -> None:
     assert figures_of(spark.createDataFrame(rows[:50], SCHEMA), HEADER, EnsembleSize(1, 1)).ensemble is None

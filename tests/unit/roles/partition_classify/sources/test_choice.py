@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which source the arguments ask for, and which connections are refused before Spark is started."""
+"""Selection of the source by the arguments; errors of connections before Spark starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOT = {"hosts": ["zk1:2181", "zk2"], "chroot": "/ch"}
 
 @pytest.fixture
 def arguments(tmp_path: Path) -> argparse.Namespace:
-    """What the command line gives for running ensembles, without the connections."""
+    """Arguments for running ensembles, without the connections."""
     return argparse.Namespace(
         source="zookeeper",
         connections=tmp_path / "connections.json",
@@ -43,7 +43,7 @@ def write(arguments: argparse.Namespace, **connections: Any) -> argparse.Namespa
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """All that the job does with connections before it starts Spark."""
+    """Check the connections as the job does before Spark starts."""
     source_of(arguments)
     servers_of(arguments)
 
@@ -64,11 +64,11 @@ def test_files_are_described_by_their_folders(arguments: argparse.Namespace) -> 
 
 
 def parts_in(rows: DataFrame) -> int:
-    """How many parts the groups stand for."""
+    """Number of parts in the groups."""
     return sum(row.parts for row in rows.collect())
 
 
-def test_files_are_read_by_as_many_tasks_as_there_is_work_for(
+def test_number_of_tasks_depends_on_the_amount_of_work(
     spark: SparkSession, arguments: argparse.Namespace, tmp_path: Path
 ) -> None:
     arguments.source = "zookeeper_snapshot"
@@ -83,7 +83,7 @@ def test_files_are_read_by_as_many_tasks_as_there_is_work_for(
     assert source.size_of_hot() == size_of_files([folder])
 
 
-def test_older_snapshots_are_read_when_they_are_asked_for(
+def test_older_snapshots_are_read_on_request(
     spark: SparkSession, arguments: argparse.Namespace, tmp_path: Path
 ) -> None:
     arguments.source = "zookeeper_snapshot"
@@ -96,7 +96,7 @@ def test_older_snapshots_are_read_when_they_are_asked_for(
     assert source.size_of_hot() == size
 
 
-def test_servers_are_asked_where_they_are_given(arguments: argparse.Namespace) -> None:
+def test_servers_are_queried_if_configured(arguments: argparse.Namespace) -> None:
     assert servers_of(write(arguments, hot=HOT)) is None
     assert servers_of(write(arguments, hot=HOT, clickhouse=None)) is None
     given = {"hosts": ["ch1"], "user": "reader"}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How Spark deals out what a reader reads."""
+"""Distribution of a source over tasks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reader_of(folder: Path, tasks: int) -> SnapshotReader:
 
 
 @pytest.mark.parametrize("tasks", [1, 3])
-def test_each_share_is_read_once_by_a_task_of_its_own(
+def test_each_input_partition_is_read_once_by_a_separate_task(
     spark: SparkSession, tmp_path: Path, tasks: int
 ) -> None:
     reader = reader_of(tmp_path, tasks)
@@ -38,7 +38,7 @@ def test_each_share_is_read_once_by_a_task_of_its_own(
     assert rows.count() == TREE.parts
 
 
-def test_workers_start_before_there_is_a_query(spark: SparkSession, tmp_path: Path) -> None:
+def test_workers_start_before_the_query(spark: SparkSession, tmp_path: Path) -> None:
     tracker = spark.sparkContext.statusTracker()
     before = set(tracker.getJobIdsForGroup())
     DistributedRead(reader_of(tmp_path, 3), INVENTORY_SCHEMA).rows(spark)
@@ -53,7 +53,7 @@ def test_workers_start_before_there_is_a_query(spark: SparkSession, tmp_path: Pa
     assert 2 in found
 
 
-def test_what_is_wrong_with_the_files_is_raised_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
+def test_errors_of_the_files_are_raised_unchanged(spark: SparkSession, tmp_path: Path) -> None:
     reader = SnapshotReader("/elsewhere", (generated(tmp_path),))
     reading = DistributedRead(reader, INVENTORY_SCHEMA)
     with pytest.raises(EnsembleError, match="There is no znode /elsewhere in the hot ensemble"):
@@ -61,24 +61,24 @@ def test_what_is_wrong_with_the_files_is_raised_as_it_is(spark: SparkSession, tm
 
 
 class Waiting(DataSourceReader):
-    """Divides its work when it may."""
+    """Plans its partitions when allowed."""
 
     def __init__(self) -> None:
         self.may = threading.Event()
         self.began = threading.Event()
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Wait, and refuse."""
+        """Wait, then raise the error."""
         self.began.set()
         assert self.may.wait(60)
         raise EnsembleError("it was asked", remedy="none")
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str, ...]]:
-        """Nothing is read of a reader that refuses."""
+        """Never called for a reader that raises an error."""
         raise NotImplementedError
 
 
-def test_work_is_divided_before_there_is_a_session(spark: SparkSession) -> None:
+def test_partitions_are_planned_before_the_session(spark: SparkSession) -> None:
     reader = Waiting()
     reading = DistributedRead(reader, INVENTORY_SCHEMA)
     assert reader.began.wait(60)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Parts that come as one row, and those that need a row of their own."""
+"""Parts summed up into one row, and parts with separate rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_parts_of_one_replica_and_partition_add_up() -> None:
     ]
 
 
-def test_what_may_not_be_read_has_rows_of_its_own() -> None:
+def test_unreadable_parts_have_separate_rows() -> None:
     unread = row("r1", "1_1_1_0", mtime=0)._replace(state=None, bytes=0)
     place = InventoryRow("/ch/u", "", "", "", 0, 0, 0, "hot", None)
     rows = [row("r1", "1_0_0_0"), unread, row("r1", "1_2_2_0"), row("r2", "1_0_0_0", state="COLD")]
@@ -83,7 +83,7 @@ def test_parts_of_a_cold_partition_keep_their_names_where_it_has_some_in_hot() -
     assert names([*hot, *other])[2:] == [("cold", "1", None, 2)]
 
 
-def test_parts_of_a_cold_partition_keep_their_names_where_hot_is_read_elsewhere() -> None:
+def test_cold_partition_keeps_part_names_if_another_slice_has_hot() -> None:
     cold = [row("r1", f"1_{number}_0_0", ensemble="cold", state="COLD") for number in range(2)]
     assert names(cold, has_all=False) == [("cold", "1", "1_0_0_0", 1), ("cold", "1", "1_1_0_0", 1)]
 

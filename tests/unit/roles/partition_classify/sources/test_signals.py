@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How servers are asked, as far as none has to answer; tests/clickhouse has the rest."""
+"""Queries to servers, without answers; tests/clickhouse has the rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_columns_are_the_fields_of_partition_usage() -> None:
     assert tuple(SIGNAL_SCHEMA.names) == PartitionUsage._fields
 
 
-def test_each_server_is_asked_in_a_task_of_its_own(spark: SparkSession) -> None:
+def test_each_server_is_queried_in_a_separate_task(spark: SparkSession) -> None:
     frame = read_signal(spark, {"hosts": ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:1"]})
     assert frame.schema == SIGNAL_SCHEMA
     assert frame.rdd.getNumPartitions() == 2
@@ -38,7 +38,7 @@ def test_unreachable_server_is_a_clear_error(spark: SparkSession) -> None:
     )
 
 
-def test_settings_that_are_not_understood_are_refused(spark: SparkSession) -> None:
+def test_invalid_settings_are_refused(spark: SparkSession) -> None:
     with pytest.raises(PartMoveError, match="ClickHouse: pasword is not a known key") as error:
         read_signal(spark, {"hosts": ["ch1"], "pasword": "hunter2"})
     assert "hunter2" not in str(error.value)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The rows that files of members give."""
+"""Rows from members' files."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def test_cold_parts_have_the_state_of_hot(tmp_path: Path) -> None:
     assert len(rows) == 60 + 20
 
 
-def test_folder_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+def test_folder_given_twice_is_refused(tmp_path: Path) -> None:
     hot = generated(tmp_path / "hot")
     with pytest.raises(SameEnsemble, match=f"The folder {tmp_path}/hot was given twice"):
         SnapshotReader(TOP, (hot,), (hot,)).partitions()
 
 
-def test_log_that_goes_on_while_the_job_runs_does_not_count(tmp_path: Path) -> None:
+def test_log_entries_written_during_the_job_do_not_count(tmp_path: Path) -> None:
     reader = SnapshotReader(TOP, (generated(tmp_path),), tasks=1)
     (partition,) = reader.partitions()
     writer = LogWriter(1001)

@@ -54,7 +54,7 @@ def test_range_behind_the_end_is_damage(tmp_path: Path, plain: bytes, compressio
         RangeReader(path, [(len(plain) - 1, len(plain) + 1)])
 
 
-def test_file_that_is_only_called_snappy_is_refused(tmp_path: Path, plain: bytes) -> None:
+def test_file_with_only_the_suffix_snappy_is_refused(tmp_path: Path, plain: bytes) -> None:
     path = tmp_path / "snapshot.a.snappy"
     path.write_bytes(plain)
     with (

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which folders and files are taken for those of a member, and which are refused."""
+"""Accepted and refused folders and files of a member."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.files import log_files as log
 from support.files.log_files import LogWriter
 
 
-def test_log_in_a_folder_of_its_own_is_read(tmp_path: Path) -> None:
+def test_log_in_a_separate_folder_is_read(tmp_path: Path) -> None:
     write_snapshot(tmp_path / "data", "x")
     write_log(tmp_path / "log", 11, "y")
     assert names_of(tmp_path / "data", data_log_dir=tmp_path / "log") == ["x", "y"]
@@ -30,7 +30,7 @@ def test_folder_without_a_snapshot_is_refused(tmp_path: Path) -> None:
         names_of(tmp_path)
 
 
-def test_server_that_has_written_no_snapshot_yet_began_with_an_empty_tree(tmp_path: Path) -> None:
+def test_server_without_a_snapshot_starts_with_an_empty_tree(tmp_path: Path) -> None:
     writer = LogWriter(1)
     writer.add(log.CREATE, log.create("/a"))
     writer.add(log.CREATE, log.create("/a/x"))
@@ -54,7 +54,7 @@ def test_new_member_has_no_log(tmp_path: Path) -> None:
     assert names_of(tmp_path) == ["x"]
 
 
-def test_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EnsembleError, match=f"{tmp_path}/version-2 cannot be read: No such file"):
         names_of(tmp_path)
 
@@ -67,7 +67,7 @@ def test_file_of_an_unknown_kind_is_refused(tmp_path: Path, name: str) -> None:
         names_of(tmp_path)
 
 
-def test_unfinished_snapshot_of_a_later_release_is_passed_over(tmp_path: Path) -> None:
+def test_unfinished_snapshot_of_a_later_release_is_skipped(tmp_path: Path) -> None:
     write_snapshot(tmp_path, "x")
     (tmp_path / "version-2" / "snapshot.ff.tmp").touch()
     assert names_of(tmp_path) == ["x"]
@@ -84,6 +84,6 @@ def test_unfinished_snapshot_of_a_later_release_is_passed_over(tmp_path: Path) -
         ({"data_dir": "/copy", "chroot": "a"}, "The chroot 'a' of ensemble hot is not a path"),
     ],
 )
-def test_settings_that_are_not_understood_are_refused(given: object, message: str) -> None:
+def test_invalid_settings_are_refused(given: object, message: str) -> None:
     with pytest.raises(EnsembleError, match=re.escape(message)):
         folders_of("hot", given)

@@ -36,7 +36,7 @@ def test_older_snapshot_is_read_only_when_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_snapshot_that_is_being_written_is_passed_over(tmp_path: Path, compression: str) -> None:
+def test_snapshot_being_written_is_skipped(tmp_path: Path, compression: str) -> None:
     newest = with_two_snapshots(tmp_path, compression)
     content = newest.read_bytes()
     for size in range(0, len(content) - (14 if compression else 1), 7):
@@ -46,7 +46,7 @@ def test_snapshot_that_is_being_written_is_passed_over(tmp_path: Path, compressi
         assert [error.path for error in skipped] == [newest], size
 
 
-def test_only_snapshot_cannot_be_passed_over(tmp_path: Path) -> None:
+def test_only_snapshot_cannot_be_skipped(tmp_path: Path) -> None:
     path = write_snapshot(tmp_path, "x")
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(DamagedFile, match=f"^{path}: the file is torn"):
@@ -54,7 +54,7 @@ def test_only_snapshot_cannot_be_passed_over(tmp_path: Path) -> None:
 
 
 def with_two_snapshots(data_dir: Path, compression: str = "") -> Path:
-    """The newest has what a log did since the other one, but for the last transaction; return it."""
+    """Write two snapshots; the newest has all log changes but the last transaction. Return it."""
     write_snapshot(data_dir, "old", zxid=10)
     write_log(data_dir, 11, "new", "newer")
     return write_snapshot(data_dir, "old", "new", zxid=11, compression=compression)

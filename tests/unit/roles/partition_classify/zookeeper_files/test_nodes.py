@@ -69,31 +69,31 @@ def test_reading_may_begin_and_end_between_any_two_records(content: bytes) -> No
 
 
 @pytest.mark.parametrize("size", [3, 20, 70])
-def test_record_that_is_cut_off_is_damage(content: bytes, size: int) -> None:
+def test_cut_off_record_is_damage(content: bytes, size: int) -> None:
     reader = reader_of(content[: RECORD_BYTES + size])
     with pytest.raises(DamagedFile, match=f"^{WHERE}: the file is torn: its end is cut off at byte "):
         list(reader.records())
 
 
-def test_bytes_that_are_no_path_are_damage() -> None:
+def test_invalid_path_is_damage() -> None:
     with pytest.raises(DamagedFile, match="the path of a znode is missing at byte 76"):
         list(reader_of(content_of([("", b""), ("a", b"")])).records())
 
 
-def test_length_that_cannot_be_is_damage() -> None:
+def test_invalid_length_is_damage() -> None:
     with pytest.raises(DamagedFile, match="-2 is not a valid length of a text at byte 0"):
         reader_of(struct.pack(">i", -2)).text()
 
 
-def test_what_a_server_stores_of_a_znode_is_taken_apart_and_put_together() -> None:
+def test_acl_id_and_stat_are_unpacked_and_packed() -> None:
     known = StoredStat(1, 2, 3, 4, 5, 6, 7, 8, -9, 10)
     assert StoredStat.unpacked(known.packed()) == known
     assert StoredStat.unpacked(stored(7, NOW))[1:5] == (7, 7, NOW, NOW)
 
 
 @pytest.mark.parametrize("length", [2 * PIECE, 1 << 26, 1 << 27])
-def test_a_length_that_leads_nowhere_is_named_where_it_is(length: int) -> None:
-    """Not where it leads to, and without putting all that is in between together again and again."""
+def test_error_for_a_wrong_length_has_the_offset_of_the_length(length: int) -> None:
+    """Not the offset that the length leads to; and without repeated copying."""
     znodes = [("", b""), ("/a", b"data"), *((f"/a/{number}", b"z" * PIECE) for number in range(130))]
     content = bytearray(content_of(znodes))
     record = RECORD_BYTES

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which cluster files are of, whether a snapshot has the topmost znodes or only the log."""
+"""The cluster of files, with the topmost znodes in the snapshot or only in the log."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_znodes_of_the_snapshot(tmp_path: Path, compression: str) -> None:
     assert origin_of_files([folder(tmp_path, "/a")], ["/b"]) == [OriginZnode("/b", 1, NOW)]
 
 
-def test_znodes_that_only_the_log_has(tmp_path: Path) -> None:
+def test_znodes_in_the_log_only(tmp_path: Path) -> None:
     write_snapshot(tmp_path)
     write_log(tmp_path, (log.CREATE, log.create("/new")), (log.CREATE, log.create("/a/b")))
     found = origin_of_files([folder(tmp_path)], ["/a", "/new"])
@@ -52,14 +52,14 @@ def test_znodes_that_only_the_log_has(tmp_path: Path) -> None:
     assert origin_of_files([folder(tmp_path, "/a")], ["/b"]) == [in_log("/b", 12)]
 
 
-def test_znodes_that_were_created_again(tmp_path: Path) -> None:
+def test_recreated_znodes(tmp_path: Path) -> None:
     write_snapshot(tmp_path)
     write_log(tmp_path, (log.DELETE, log.delete("/a")), (log.CREATE, log.create("/a")))
     assert origin_of_files([folder(tmp_path)], ["/a"]) == [in_log("/a", 12)]
 
 
 @pytest.mark.parametrize("path", ["/none", "/a"])
-def test_znodes_that_are_nowhere(tmp_path: Path, path: str) -> None:
+def test_znodes_missing_in_all_folders(tmp_path: Path, path: str) -> None:
     write_snapshot(tmp_path)
     write_log(tmp_path, (log.DELETE, log.delete("/a")))
     with pytest.raises(PlanError, match=f"There is no znode {path} any more in the hot ensemble"):

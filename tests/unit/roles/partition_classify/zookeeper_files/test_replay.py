@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which transactions are understood."""
+"""Known and unknown transactions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from support.files.member_files import tree_of
     [(99, b"?"), (log.CREATE, b"\0\0\0\x09/a"), (log.DELETE, log.delete("/a/x") + b"more")],
     ids=["type", "length", "rest"],
 )
-def test_transaction_that_is_not_known_is_refused(tmp_path: Path, kind: int, body: bytes) -> None:
+def test_unknown_transaction_is_refused(tmp_path: Path, kind: int, body: bytes) -> None:
     write_snapshot(tmp_path)
     writer = LogWriter(11)
     writer.add(log.CREATE, log.create("/a/x"))
@@ -42,8 +42,8 @@ def test_create_of_a_server_before_3_4(tmp_path: Path) -> None:
     assert names_of(tmp_path) == ["x"]
 
 
-def test_acl_of_a_znode_that_is_gone_is_not_that_of_a_later_one(tmp_path: Path) -> None:
-    """The snapshot has the later one already, and the log does not tell that a session took the first."""
+def test_acl_of_a_deleted_znode_does_not_affect_a_later_one(tmp_path: Path) -> None:
+    """The snapshot has the later znode, and the log does not show that a session ended the first."""
     write_snapshot(tmp_path, "x", newest=12)
     writer = LogWriter(11)
     writer.add(log.SET_ACL, log.set_acl("/a/x", 1))

@@ -53,7 +53,7 @@ class History:
     """The session that each client has now."""
 
     def step(self, kind: int, path: str, client: int, ephemeral: bool) -> None:
-        """Do it if it is possible; a server logs an error for what is not."""
+        """Apply the change if possible; a server logs an error for an impossible one."""
         tree = dict(self.trees[-1])
         session = self.sessions[client]
         if kind == log.CLOSE_SESSION:
@@ -73,7 +73,7 @@ class History:
         return len(self.trees)
 
     def _apply(self, tree: Tree, kind: int, path: str, owner: int) -> bytes:
-        """What the record has; nothing for what is not possible."""
+        """The content of the record; empty for an impossible change."""
         if kind in CREATES:
             return self._create(tree, kind, path, owner)
         if path not in tree or (kind == log.DELETE and any(each.startswith(f"{path}/") for each in tree)):

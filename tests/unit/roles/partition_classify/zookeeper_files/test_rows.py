@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The rows that parts in a snapshot and its log give."""
+"""Rows of the parts in a snapshot and its log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.files.snapshot_files import DAY, NOW
 from support.memory.synthetic import LEGACY
 
 
-def test_name_that_is_no_part_is_refused_with_its_path(tmp_path: Path) -> None:
+def test_invalid_part_name_is_refused_with_its_path(tmp_path: Path) -> None:
     folder = generated(tmp_path)
     path = f"{TREE.paths[0]}/replicas/r1/parts/tmp_insert"
     writer = LogWriter(1001)
@@ -30,7 +30,7 @@ def test_name_that_is_no_part_is_refused_with_its_path(tmp_path: Path) -> None:
         rows_of(SnapshotReader(TOP, (folder,)))
 
 
-def test_name_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+def test_name_without_utf_8_is_refused(tmp_path: Path) -> None:
     folder = generated(tmp_path)
     writer = LogWriter(1001)
     body = log.create(f"{TREE.paths[0]}/replicas/r1/parts/20190101_7_7_0")
@@ -42,7 +42,7 @@ def test_name_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
         rows_of(SnapshotReader(TOP, (folder,)))
 
 
-def test_rows_are_of_parts_as_the_log_has_left_them(tmp_path: Path) -> None:
+def test_rows_reflect_log_changes(tmp_path: Path) -> None:
     """Two replicas with two parts each, of three znodes; the log changes, deletes and adds some."""
     tree = replace(TREE, shard_paths=1, parts=4, partitions=2, cold=0, legacy=True)
     folder, (path,) = generated(tmp_path, tree), tree.paths

@@ -30,7 +30,7 @@ def test_snapshot_of_each_release_and_compression_is_read(
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.999])
-def test_torn_snapshot_is_named_with_its_offset(tmp_path: Path, compression: str, part: float) -> None:
+def test_torn_snapshot_error_has_the_offset(tmp_path: Path, compression: str, part: float) -> None:
     path = write_snapshot(tmp_path, "x", "y", compression=compression)
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * part)])

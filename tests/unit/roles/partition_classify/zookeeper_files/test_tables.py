@@ -21,7 +21,7 @@ from support.files.snapshot_files import snapshot_file
 MARKS = ("block_numbers", "blocks", "columns", "log", "metadata", "replicas")
 
 
-def test_log_alone_may_make_a_table_and_drop_one(tmp_path: Path) -> None:
+def test_log_alone_may_create_and_drop_a_table(tmp_path: Path) -> None:
     folder = generated(tmp_path)
     writer = LogWriter(1001)
     made = f"{TOP}/tables/made"
@@ -44,7 +44,7 @@ def test_log_alone_may_make_a_table_and_drop_one(tmp_path: Path) -> None:
 def tables_of(
     data_dir: Path, shards: list[str], root: str, *, chroot: str = "", marks: tuple[str, ...] = MARKS
 ) -> list[str]:
-    """The shard paths that are found where each of ``shards`` has children with the names ``marks``."""
+    """Find shard paths in a tree in which each of ``shards`` has the children ``marks``."""
     paths = {f"{shard}/{mark}" for shard in shards for mark in marks}
     paths |= {path[:at] for path in paths for at, sign in enumerate(path) if sign == "/"}
     with snapshot_file(data_dir, 10) as snapshot:
@@ -56,7 +56,7 @@ def tables_of(
     return sorted(table.shard_path for table in surveyed([folder], (), root))
 
 
-def test_nothing_is_looked_for_below_a_shard_path(tmp_path: Path) -> None:
+def test_no_search_below_a_shard_path(tmp_path: Path) -> None:
     assert tables_of(tmp_path, ["/a/hits", "/a/hits/log/hits", "/a/hits2"], "/") == ["/a/hits", "/a/hits2"]
 
 
@@ -77,7 +77,7 @@ def test_znode_without_one_of_the_marks_is_no_shard_path(tmp_path: Path, missing
         ("/b", "/a", ["/b/hits"]),
     ],
 )
-def test_tables_are_looked_for_below_chroot_and_root(
+def test_tables_are_searched_below_chroot_and_root(
     tmp_path: Path, root: str, chroot: str, found: list[str]
 ) -> None:
     # The last one is where ZooKeeper has its own znodes.

@@ -36,7 +36,7 @@ def test_unfinished_transaction_at_the_end_does_not_count(tmp_path: Path, paddin
         assert names_of(tmp_path) == ["x"], size
 
 
-def test_log_goes_on_after_a_server_died_in_a_transaction(tmp_path: Path) -> None:
+def test_log_continues_after_a_crash_in_a_transaction(tmp_path: Path) -> None:
     write_snapshot(tmp_path)
     writer = write_log(tmp_path, 11, "x", "torn")
     del writer.content[-20:]
@@ -86,7 +86,7 @@ def test_first_leader_begins_after_the_empty_tree(tmp_path: Path) -> None:
     assert names_of(tmp_path) == ["x"]
 
 
-def test_file_that_begins_with_a_new_leader_is_refused_unless_something_shows_that_none_is_missing(
+def test_file_starting_with_a_new_leader_needs_proof_of_completeness(
     tmp_path: Path,
 ) -> None:
     write_snapshot(tmp_path)
@@ -99,7 +99,7 @@ def test_file_that_begins_with_a_new_leader_is_refused_unless_something_shows_th
     assert "snapshot.700000000 or newer" in info.value.remedy
 
 
-def test_file_that_begins_with_a_new_leader_right_after_the_snapshot_is_refused(tmp_path: Path) -> None:
+def test_file_starting_with_a_new_leader_after_the_snapshot_is_refused(tmp_path: Path) -> None:
     write_snapshot(tmp_path)
     write_log(tmp_path, NEW_LEADER, "y")
     with pytest.raises(EnsembleError, match="nothing proves that 0xa "):
@@ -107,9 +107,7 @@ def test_file_that_begins_with_a_new_leader_right_after_the_snapshot_is_refused(
 
 
 @pytest.mark.parametrize(("tree", "expected"), [(12345, ["x", "y"]), (12346, None)], ids=["same", "another"])
-def test_digest_tells_whether_a_file_is_missing(
-    tmp_path: Path, tree: int, expected: list[str] | None
-) -> None:
+def test_equal_digest_proves_completeness(tmp_path: Path, tree: int, expected: list[str] | None) -> None:
     write_snapshot(tmp_path)
     old = LogWriter(11, digest=True)
     old.add(log.CREATE, log.create("/a/x"))
@@ -126,7 +124,7 @@ def test_digest_tells_whether_a_file_is_missing(
         assert names_of(tmp_path) == expected
 
 
-def test_digest_after_a_change_tells_nothing(tmp_path: Path) -> None:
+def test_digest_after_a_change_proves_nothing(tmp_path: Path) -> None:
     write_snapshot(tmp_path)
     for zxid, name in ((11, "x"), (NEW_LEADER, "y")):
         writer = LogWriter(zxid, digest=True)
@@ -138,7 +136,7 @@ def test_digest_after_a_change_tells_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("padding", [0, 5000])
 def test_no_bit_of_a_log_can_flip_unnoticed(tmp_path: Path, padding: int) -> None:
-    """But in the number of the database, which no server looks at."""
+    """Except in the database id, which servers ignore."""
     write_snapshot(tmp_path)
     writer = write_log(tmp_path, 11, "x", "y", "z")
     path = writer.write(tmp_path, padding)
@@ -153,7 +151,7 @@ def test_no_bit_of_a_log_can_flip_unnoticed(tmp_path: Path, padding: int) -> Non
             assert names_of(tmp_path) == [], bit
 
 
-def test_transaction_that_was_logged_twice_counts_once(tmp_path: Path) -> None:
+def test_transaction_logged_twice_counts_once(tmp_path: Path) -> None:
     write_snapshot(tmp_path)
     writer = LogWriter(11)
     writer.add(log.CREATE, log.create("/a/x"))
