@@ -252,20 +252,20 @@ def _multi_reads(
 ) -> Iterator[ReadRequest]:
     """Yield requests for all sections in order, sized by the expected answers."""
     filled: list[ReadSection] = []
-    room = 1.0
+    space = 1.0
     for kind, paths in sections:
         begin = 0
         while begin < len(paths):
             batch = sizes[kind.type].batch()
-            count = min(len(paths) - begin, int(room * batch))
+            count = min(len(paths) - begin, int(space * batch))
             if count or not filled:
                 end = begin + max(1, count)
                 filled.append(ReadSection(kind, paths[begin:end]))
-                room -= (end - begin) / batch
+                space -= (end - begin) / batch
                 begin = end
             else:
                 yield from _within_bytes(chroot, filled)
-                filled, room = [], 1.0
+                filled, space = [], 1.0
     if filled:
         yield from _within_bytes(chroot, filled)
 

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from olap_partmove._clickhouse.census_servers import ask_servers
+from olap_partmove._clickhouse.census_servers import query_servers
 from olap_partmove._clickhouse.settings import clients_of
 from olap_partmove._partmove.census.census import DDL_PATH, Census, Places
 from olap_partmove._partmove.census.judge import CensusLimits
@@ -87,7 +87,7 @@ def census_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     limits = limits_of(settings)
     clients = None if settings.get("clickhouse") is None else clients_of(settings["clickhouse"])
     census = take_census(folder, places)
-    answers = None if clients is None else ask_servers(clients)
+    answers = None if clients is None else query_servers(clients)
     return result_of(census, limits, census.newest, answers)
 
 

@@ -94,6 +94,7 @@ def test_driver_that_left_nothing_is_told_with_what_spark_submit_said(
 ) -> None:
     assert run_fetch(url, tmp_path / "plan.jsonl") == 1
     assert capsys.readouterr().err == (
-        f"partition_classify failed: The driver has written no outcome to {url}; last message of spark-submit: bad luck. "
+        f"partition_classify failed: The driver has written no outcome to {url};"
+        " last message of spark-submit: bad luck. "
         "Read the log of the driver in the cluster.\n"
     )

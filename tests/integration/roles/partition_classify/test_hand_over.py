@@ -30,7 +30,7 @@ def test_what_was_put_is_taken_until_it_is_removed(tmp_path: Path) -> None:
     assert plan.exists()
     here.remove()
     assert not folder.exists()
-    with pytest.raises(PlanError, match=f"The driver has written no outcome to file://{folder}; last message of spark-submit"):
+    with pytest.raises(PlanError, match=f"no outcome to file://{folder}; last message of spark-submit"):
         here.take_summary(tmp_path, "bad luck")
 
 

@@ -348,9 +348,7 @@ def test_rule_that_decides_nothing_is_told_and_refused_if_asked_for(
 
     told = job.run_here(capsys)
     assert told.status == 0
-    assert [
-        each for each in told.errors if each.startswith(f"the policy does not fit the tables: {misfit}")
-    ]
+    assert [each for each in told.errors if each.startswith(f"the policy does not fit the tables: {misfit}")]
 
 
 @pytest.mark.parametrize("options", [[], ["--previous=/none/plan.jsonl"]])

@@ -121,10 +121,7 @@ def test_places_that_are_written_to_at_the_end_are_looked_at_first(tmp_path: Pat
 
     run = role.run(controller_dest=f"{below}/plan.jsonl")
     assert run.status != 0
-    assert (
-        f"{below} on the controller: the plan or the report cannot be copied there: "
-        in run.output
-    )
+    assert f"{below} on the controller: the plan or the report cannot be copied there: " in run.output
     assert "Not a directory" in run.output.partition("cannot be copied")[2].partition("Give folders")[0]
     assert "Create the folder]" not in run.output
 

@@ -19,17 +19,17 @@ def tasks_text(number: int) -> str:
     return f"{number} task{'' if number == 1 else 's'}"
 
 
-def distribute(sizes: Sequence[int], shares: int) -> list[tuple[int, ...]]:
-    """Distribute items of these sizes over at most ``shares`` worker shares of about equal size.
+def distribute(sizes: Sequence[int], tasks: int) -> list[tuple[int, ...]]:
+    """Distribute items of these sizes over at most ``tasks`` tasks with about equal load.
 
-    Returns the ascending item indexes of each share. No share is empty.
+    Returns the ascending item indexes of each task. No task is empty.
     """
-    items: list[list[int]] = [[] for _each in range(min(shares, len(sizes)))]
-    # Largest item first, always into the smallest share.
-    loads = [(0, share) for share in range(len(items))]
+    items: list[list[int]] = [[] for _each in range(min(tasks, len(sizes)))]
+    # Largest item first, always into the task with the smallest load.
+    loads = [(0, task) for task in range(len(items))]
     for index in sorted(range(len(sizes)), key=lambda each: -sizes[each]):
-        load, share = loads[0]
-        items[share].append(index)
-        # Items of size 0 count as 1, otherwise one share would receive all of them.
-        heapq.heapreplace(loads, (load + max(sizes[index], 1), share))
-    return [tuple(sorted(share)) for share in items]
+        load, task = loads[0]
+        items[task].append(index)
+        # Items of size 0 count as 1, otherwise one task would receive all of them.
+        heapq.heapreplace(loads, (load + max(sizes[index], 1), task))
+    return [tuple(sorted(task)) for task in items]

@@ -14,8 +14,8 @@ Options:
 - ``znodes_per_second``: maximum number of znodes the job reads per second and ensemble, 0 for no limit;
 - ``groups``: ``true`` for rows of PartGroup; by default, one row for each part.
 
-A shard path is one slice of work, or one slice for each replica with very many parts. Each slice is an input
-partition; with more slices than ``sessions``, an input partition gets several. A task has one session with
+A shard path is one worker share, or one for each replica with very many parts. Each share is an input
+partition; with more shares than ``sessions``, an input partition gets several. A task has one session with
 each ensemble, so the number of sessions never exceeds the number of input partitions. Each task reads at an
 equal fraction of ``znodes_per_second``.
 
@@ -70,16 +70,16 @@ RETRIES = 3
 _FIRST_DELAY = 1.0
 # Cost of a shard path without parts, a few requests, in parts.
 _PATH_COST = 100
-# About ten seconds of reading for a session; smaller slices would not repay listing the replicas again.
-_PARTS_PER_SLICE = 200_000
+# About ten seconds of reading for a session; smaller shares would not repay listing the replicas again.
+_PARTS_PER_SHARE = 200_000
 
 
 @dataclass(frozen=True)
-class LiveWorkerShare(InputPartition):
-    """The slices of shard paths that one task reads, and its rate limit for each ensemble."""
+class LiveInputPartition(InputPartition):
+    """The shares of shard paths that one task reads, and its rate limit for each ensemble."""
 
-    slices: tuple[tuple[str, WorkerShare], ...]
-    """Shard path and slice of its rows."""
+    shares: tuple[tuple[str, WorkerShare], ...]
+    """Shard path and share of its parts."""
     znodes_per_second: float
     unread: tuple[str, ...] = ()
     """Unreadable tables, and paths below which tables cannot be listed; reported by one task."""
@@ -124,12 +124,12 @@ class InventoryReader(DataSourceReader):
     sessions: int = DEFAULT_SESSIONS
     znodes_per_second: float = 0.0
     is_grouped: bool = False
-    parts_per_slice: int = _PARTS_PER_SLICE
+    parts_per_share: int = _PARTS_PER_SHARE
     first_delay: float = _FIRST_DELAY
     """Seconds before the first retry of a task that lost an ensemble; doubled at each retry."""
 
-    def partitions(self) -> Sequence[LiveWorkerShare]:
-        """Distribute the shard paths, large ones in slices, over worker shares of about equal size.
+    def partitions(self) -> Sequence[LiveInputPartition]:
+        """Distribute the shard paths, large ones in worker shares, over tasks of about equal size.
 
         Raises EnsembleError when an ensemble is unusable, or the root has no readable table.
         """
@@ -139,27 +139,27 @@ class InventoryReader(DataSourceReader):
             if cold is not None:
                 check_different_history(hot, cold, next(iter(tables.parts)))
         paths = sorted(tables.parts)
-        slices = [
+        shares = [
             (path, *each)
             for path in paths
-            for each in worker_shares(tables.parts[path], self.parts_per_slice)
+            for each in worker_shares(tables.parts[path], self.parts_per_share)
         ]
-        parts = sum(size for _path, _rows, size in slices)
-        shares = distribute([size + _PATH_COST for _path, _rows, size in slices], self.sessions)
+        parts = sum(size for _path, _share, size in shares)
+        tasks = distribute([size + _PATH_COST for _path, _share, size in shares], self.sessions)
         log_line(
             f"shard paths at or below {self.root}: {len(paths)}, with {parts:,} parts, to be read by"
-            f" {tasks_text(len(shares))}"
+            f" {tasks_text(len(tasks))}"
         )
-        rate = self.znodes_per_second / len(shares)
-        unread = [tuple(sorted(tables.unread)), *((),) * (len(shares) - 1)]
+        rate = self.znodes_per_second / len(tasks)
+        unread = [tuple(sorted(tables.unread)), *((),) * (len(tasks) - 1)]
         return [
-            LiveWorkerShare(tuple(slices[index][:2] for index in share), rate, its_unread)
-            for share, its_unread in zip(shares, unread, strict=True)
+            LiveInputPartition(tuple(shares[index][:2] for index in task), rate, its_unread)
+            for task, its_unread in zip(tasks, unread, strict=True)
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one input partition, a LiveWorkerShare."""
-        if not isinstance(partition, LiveWorkerShare):
+        """Yield the rows of one input partition, a LiveInputPartition."""
+        if not isinstance(partition, LiveInputPartition):
             raise TypeError(f"{partition!r} is not an input partition of this source")
         rows = chain(map(_unreadable_row, partition.unread), self._rows(partition))
         if self.is_grouped:
@@ -167,12 +167,12 @@ class InventoryReader(DataSourceReader):
         else:
             yield from record_batches(rows)
 
-    def _rows(self, partition: LiveWorkerShare) -> Iterator[InventoryRow]:
+    def _rows(self, partition: LiveInputPartition) -> Iterator[InventoryRow]:
         """Yield each row once, even after the loss of an ensemble for longer than a session lasts.
 
         Rows are sorted within a shard path: a retry skips the rows that were yielded before the loss.
         """
-        left = list(reversed(partition.slices))
+        left = list(reversed(partition.shares))
         last: tuple[str, ...] = ()
         failures = 0
         while left:
@@ -263,10 +263,10 @@ def _sum_by_replica(in_each: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
 
 
 def _rows(
-    hot: ZooKeeperStore, path: str, rows: WorkerShare, cold: ZooKeeperStore | None
+    hot: ZooKeeperStore, path: str, share: WorkerShare, cold: ZooKeeperStore | None
 ) -> Iterator[InventoryRow]:
     try:
-        yield from read_inventory(hot, path, cold=cold, share=rows, past_denied=True)
+        yield from read_inventory(hot, path, cold=cold, share=share, past_denied=True)
     except NoSuchTable:
         # The driver listed the table: a later DROP TABLE is not an error.
         log_line(f"{path} was dropped in the meantime and is left out")

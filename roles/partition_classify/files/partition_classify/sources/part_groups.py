@@ -112,7 +112,7 @@ def part_groups(rows: Iterable[InventoryRow], *, has_all: bool = True) -> Iterat
         if sums is None:
             groups[partition_id] = _sums_of_part(row)
         else:
-            # The State may change between reads of different slices of the shard path.
+            # The State may change between the reads of one shard path by different tasks.
             sums.is_marked_cold |= is_marked_cold
             sums.parts += 1
             sums.mtime = max(sums.mtime, mtime)

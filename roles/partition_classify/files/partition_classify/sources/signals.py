@@ -50,7 +50,7 @@ SIGNAL_SCHEMA = StructType(
 
 
 @dataclass(frozen=True)
-class ServerWorkerShare(InputPartition):
+class ServerInputPartition(InputPartition):
     """The server that one task queries."""
 
     client: ClickHouseClient
@@ -64,16 +64,16 @@ class SignalReader(DataSourceReader):
     windows: Mapping[int, int]
     """Length of each read-counting window in milliseconds → its start; see `read_usage`."""
 
-    def partitions(self) -> Sequence[ServerWorkerShare]:
+    def partitions(self) -> Sequence[ServerInputPartition]:
         """Return one input partition for each server."""
-        return [ServerWorkerShare(client) for client in self.clients]
+        return [ServerInputPartition(client) for client in self.clients]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the data of one server. Raises PartMoveError when the query fails."""
         import pyarrow as pa  # noqa: PLC0415 - takes half a second, needed in tasks only
         from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - imports pyarrow
 
-        if not isinstance(partition, ServerWorkerShare):
+        if not isinstance(partition, ServerInputPartition):
             raise TypeError(f"{partition!r} is not an input partition of this source")
         schema = to_arrow_schema(SIGNAL_SCHEMA)
         rows = read_usage(partition.client, self.windows)

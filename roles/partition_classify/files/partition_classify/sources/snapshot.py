@@ -77,7 +77,7 @@ _BLOCK = 512
 
 
 @dataclass(frozen=True)
-class SnapshotWorkerShare(InputPartition):
+class SnapshotInputPartition(InputPartition):
     """The table slices that one task reads."""
 
     slices: tuple[TableSlice, ...]
@@ -125,7 +125,7 @@ class SnapshotReader(DataSourceReader):
     bytes_per_task: int = BYTES_PER_TASK
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Distribute the shard paths, large ones in slices, over worker shares of about equal size.
+        """Distribute the shard paths, large ones in slices, over tasks of about equal size.
 
         Raises EnsembleError when files are unusable, or no table is found.
         """
@@ -139,15 +139,15 @@ class SnapshotReader(DataSourceReader):
         size = max(self.bytes_per_task, sum(map(_overhead_per_task, members)))
         slices = [each for table in tables for each in table_slices(table, size)]
         sizes = [each.size for each in slices]
-        shares = distribute(sizes, min(self.tasks, 1 + sum(sizes) // size))
+        tasks = distribute(sizes, min(self.tasks, 1 + sum(sizes) // size))
         log_line(
-            f"shard paths at or below {self.root}: {len(tables)}, to be read by {tasks_text(len(shares))}"
+            f"shard paths at or below {self.root}: {len(tables)}, to be read by {tasks_text(len(tasks))}"
         )
-        return [SnapshotWorkerShare(tuple(slices[index] for index in share)) for share in shares]
+        return [SnapshotInputPartition(tuple(slices[index] for index in task)) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one input partition, a SnapshotWorkerShare."""
-        if not isinstance(partition, SnapshotWorkerShare):
+        """Yield the rows of one input partition, a SnapshotInputPartition."""
+        if not isinstance(partition, SnapshotInputPartition):
             raise TypeError(f"{partition!r} is not an input partition of this source")
         if self.is_grouped:
             yield from record_batches(_groups(partition.slices), GROUP_SCHEMA)

@@ -31,9 +31,9 @@ class TableSlice(NamedTuple):
         hot = self.table.hot.records
         for start in (hot.metadata, hot.block_numbers):
             yield self.table.hot.member, (start, hot.until(start))
-        for files, piece in ((self.table.hot, self.hot), (self.table.cold, self.cold)):
-            if files is not None and piece is not None:
-                yield files.member, (piece.start, piece.end)
+        for files, part_range in ((self.table.hot, self.hot), (self.table.cold, self.cold)):
+            if files is not None and part_range is not None:
+                yield files.member, (part_range.start, part_range.end)
 
 
 def table_slices(table: SurveyedTable, size: int) -> Sequence[TableSlice]:

@@ -128,9 +128,7 @@ def refusal(frame: Callable[[], DataFrame]) -> str:
 def kept_from_all(client: KazooClient, *paths: str) -> Iterator[None]:
     """Nobody may read these znodes meanwhile; later all may, so that other tests can read the whole tree."""
     for path in paths:
-        client.set_acls(
-            path, [make_acl("world", "anyone", admin=True, create=True, delete=True, write=True)]
-        )
+        client.set_acls(path, [make_acl("world", "anyone", admin=True, create=True, delete=True, write=True)])
     try:
         yield
     finally:

@@ -18,7 +18,7 @@ from kazoo.client import KazooClient
 
 from olap_partmove._partmove.errors import EnsembleUnreachable
 from olap_partmove._zookeeper.options import EnsembleOptions
-from partition_classify.sources.live import RETRIES, InventoryReader, LiveWorkerShare
+from partition_classify.sources.live import RETRIES, InventoryReader, LiveInputPartition
 from support.memory.synthetic import SyntheticTable
 from support.memory.tables import TableOptions, build_table, days
 from support.servers.proxy import ZooKeeperProxy
@@ -68,7 +68,7 @@ class Restorer(StringIO):
         return super().write(text)
 
 
-def parts_of(reader: InventoryReader, partition: LiveWorkerShare) -> Iterator[tuple[str, str, str]]:
+def parts_of(reader: InventoryReader, partition: LiveInputPartition) -> Iterator[tuple[str, str, str]]:
     for batch in reader.read(partition):
         for row in batch.to_pylist():
             yield row["shard_path"], row["replica"], row["part"]
@@ -103,10 +103,10 @@ def test_ensemble_lost_for_longer_than_a_session_bridges_costs_no_row(
 
 def test_large_table_is_read_by_several_tasks(client: KazooClient, hot: Ensemble, base: str) -> None:
     table = build_table(client, f"{base}/a", TableOptions(REPLICAS, days(50)))
-    reader = replace(reader_of(hot.leader().address, base), parts_per_slice=20)
+    reader = replace(reader_of(hot.leader().address, base), parts_per_share=20)
     partitions = reader.partitions()
     found = [part for partition in partitions for part in parts_of(reader, partition)]
-    assert [rows.replica for each in partitions for _path, rows in each.slices] == ["r1", "r2", ""]
+    assert [share.replica for each in partitions for _path, share in each.shares] == ["r1", "r2", ""]
     assert sorted(found) == sorted(
         (table.path, replica, part)
         for replica in REPLICAS
@@ -142,7 +142,7 @@ def test_rate_is_shared_among_the_tasks(client: KazooClient, hot: Ensemble, base
     partitions = reader.partitions()
 
     assert [each.znodes_per_second for each in partitions] == [500, 500]
-    slowest = max(partitions, key=lambda each: len(each.slices))
+    slowest = max(partitions, key=lambda each: len(each.shares))
     begin = time.monotonic()
     assert len(list(parts_of(reader, slowest))) == 800
     # 800 parts and as many states at 500 znodes a second; the last request does not wait for its own.
@@ -154,12 +154,12 @@ def test_no_more_sessions_than_asked_for(client: KazooClient, hot: Ensemble, bas
         SyntheticTable(client, f"{base}/{number}").create().add_part("r1", "202611_0_0_0")
     reader = reader_of(hot.connect_string, base, sessions=2)
     partitions = reader.partitions()
-    assert sorted(len(each.slices) for each in partitions) == [2, 3]
+    assert sorted(len(each.shares) for each in partitions) == [2, 3]
 
     before = int(hot.leader().monitor()["zk_num_alive_connections"])
     readers = [parts_of(reader, each) for each in partitions]
     for each in readers:
         next(each)
     during = int(hot.leader().monitor()["zk_num_alive_connections"])
-    assert [len(list(each)) for each in readers] == [len(each.slices) - 1 for each in partitions]
+    assert [len(list(each)) for each in readers] == [len(each.shares) - 1 for each in partitions]
     assert during - before <= 2

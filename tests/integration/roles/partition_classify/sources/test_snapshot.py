@@ -149,9 +149,7 @@ def test_damaged_snapshot_is_refused_in_one_sentence(spark: SparkSession, tmp_pa
     with pytest.raises(PySparkException) as error:
         frame.collect()
     size = path.stat().st_size
-    assert message_of(error.value).startswith(
-        f"{path}: the file is torn: its end is cut off at byte {size}"
-    )
+    assert message_of(error.value).startswith(f"{path}: the file is torn: its end is cut off at byte {size}")
 
 
 def test_older_snapshot_is_read_when_asked_for(spark: SparkSession, tmp_path: Path) -> None:

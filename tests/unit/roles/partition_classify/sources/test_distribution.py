@@ -11,11 +11,11 @@ from hypothesis import given, strategies as st
 from partition_classify.sources.distribution import distribute
 
 
-def test_largest_item_has_a_share_alone() -> None:
+def test_largest_item_has_a_task_alone() -> None:
     assert distribute([10, 100_000, 20, 30], 2) == [(1,), (0, 2, 3)]
 
 
-def test_few_items_have_a_share_each() -> None:
+def test_few_items_have_a_task_each() -> None:
     assert distribute([0, 7], 32) == [(1,), (0,)]
 
 
@@ -24,9 +24,9 @@ def test_items_of_size_0_are_spread() -> None:
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1), st.integers(1, 40))
-def test_each_item_is_in_one_share_and_no_share_is_empty(sizes: list[int], hands: int) -> None:
-    dealt = distribute(sizes, hands)
-    assert sorted(number for hand in dealt for number in hand) == list(range(len(sizes)))
-    assert len(dealt) == min(hands, len(sizes))
-    assert all(dealt)
-    assert all(list(hand) == sorted(hand) for hand in dealt)
+def test_each_item_is_in_one_task_and_no_task_is_empty(sizes: list[int], tasks: int) -> None:
+    distributed = distribute(sizes, tasks)
+    assert sorted(number for items in distributed for number in items) == list(range(len(sizes)))
+    assert len(distributed) == min(tasks, len(sizes))
+    assert all(distributed)
+    assert all(list(items) == sorted(items) for items in distributed)
