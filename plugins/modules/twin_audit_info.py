@@ -7,23 +7,23 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: twin_audit_info
-short_description: Tell what tables and their cold twins have that does not fit
+short_description: Report where tables, their cold twins and the records of moves contradict each other
 version_added: 0.1.0
 description:
-  - Compares, of every partition of tables that have a cold twin, what both tables have on every replica with
-    the record that M(olap.partmove.twin_move) keeps of partitions that are between them. Each partition
-    is of exactly one kind, and the kinds that are not sound come with the way out.
-  - Most of them end with another run of M(olap.partmove.twin_move). Where a person has to act,
+  - Compares for every partition of tables with a cold twin the parts of both tables on every replica and the
+    record that M(olap.partmove.twin_move) keeps of a partition between the tables. Assigns each partition
+    exactly one kind, and returns inconsistent kinds with the remedy.
+  - The remedy of most findings is another run of M(olap.partmove.twin_move). If manual action is needed,
     RV(findings[].statements) has the SQL.
-  - Nothing is written and no statement is given that changes anything. The module succeeds whatever it finds,
-    and fails when the ensemble does not answer. Where a server does not answer, the table is V(not_judged),
-    and RV(complete) is false.
-  - What is not sound is reported only where two looks see it, as servers and runs go on meanwhile. While a
-    run holds the lock of a table, what it is in the middle of is V(not_judged).
+  - Writes nothing, and executes no statement with an effect. The module succeeds with any findings, and fails
+    if the ensemble does not answer. If a server does not answer, the table is V(not_judged), and RV(complete)
+    is false.
+  - Reports an inconsistency only if two reads show the same, because servers and runs continue during the
+    audit. While a run holds the lock of a table, partitions in the middle of a move are V(not_judged).
 notes:
-  - The kinds are listed in C(docs/twin/audit.md).
-  - An insert into a twin is told by servers that have C(zookeeperName) in C(system.zookeeper), as long as
-    they remember it.
+  - C(docs/twin/audit.md) lists the kinds.
+  - Inserts into a twin are detected only on servers with C(zookeeperName) in C(system.zookeeper), and only as
+    long as these servers remember the insert.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -38,21 +38,21 @@ extends_documentation_fragment:
   - olap.partmove.attributes.action_group
 options:
   clickhouse:
-    description: How to ask the ClickHouse servers of the replicas. The user has to be allowed to read the
+    description: How to query the ClickHouse servers of the replicas. The user has to be allowed to read the
       database C(system).
     required: true
   shard_paths:
     description:
-      - ZooKeeper paths of the hot tables to audit, as C(system.replicas) has them in C(zookeeper_path).
+      - ZooKeeper paths of the hot tables, C(zookeeper_path) in C(system.replicas).
       - Exactly one of O(shard_paths) and O(root) is needed.
     type: list
     elements: str
   root:
-    description: Path that all tables at and below it are to be audited, V(/) for all there are. Those that
-      have no twin are V(without_twin). Records of tables that are gone are told as well.
+    description: Audit all tables at and below this path; V(/) for all tables. Tables without a twin are
+      V(without_twin). Records of dropped tables are reported as well.
     type: str
   details:
-    description: Whether to return what is sound besides what is not.
+    description: Whether to return only findings, or consistent partitions, too.
     type: str
     choices: [findings, all]
     default: findings
@@ -85,8 +85,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 findings:
-  description: What is not sound, with O(details=all) also what is; the worst kind first, then by shard path,
-    partition and replica.
+  description: Findings, with O(details=all) also consistent partitions; sorted by kind with the worst first,
+    then by shard path, partition and replica.
   returned: when the options could be used
   type: list
   elements: dict
@@ -95,33 +95,35 @@ findings:
       description: ZooKeeper path of the hot table.
       type: str
     partition:
-      description: Id of the partition; empty for what is about the tables.
+      description: Id of the partition; empty for a finding about the tables.
       type: str
     replica:
-      description: Name of the replica; empty for what is about all of them.
+      description: Name of the replica; empty for a finding about all replicas.
       type: str
     kind:
-      description: What it is, a key of RV(kinds).
+      description: Kind of the finding, a key of RV(kinds).
       type: str
     means:
-      description: The same as a sentence without its full stop.
+      description: Meaning of the kind, as a sentence without full stop.
       type: str
     parts:
-      description: Names of the parts that it is so for, sorted.
+      description: Names of the parts with the finding, sorted.
       type: list
       elements: str
     reason:
-      description: What was seen, or why it was not judged; empty where the kind says it all.
+      description: Observation of the audit, or reason why the partition was not judged; empty if the kind is
+        enough.
       type: str
     remedy:
-      description: What to do about it; empty for what is sound.
+      description: Next step; empty for consistent partitions.
       type: str
     statements:
-      description: What a person may give to a server, in this order, once the way out says so.
+      description: Statements for a manual repair, in this order. The remedy says under which condition to run
+        the statements.
       type: list
       elements: str
     record:
-      description: Path of the znode in hot that has the record of the partition; empty where there is none.
+      description: Path of the znode in hot with the record of the partition; empty without a record.
       type: str
     seen_twice:
       description: Whether readers of both tables see rows of the partition twice, or may do so.
@@ -135,48 +137,47 @@ findings:
         explains the copies
       parts: [20191201_0_5_2]
       reason: 1 of 1 parts of the table equal parts of the twin
-      remedy: If these are the same rows, run the statements of the finding: they drop …
+      remedy: "If these are the same rows, run the statements of the finding: they drop …"
       statements: ["ALTER TABLE db.hits DROP PART '20191201_0_5_2'"]
       record: ""
       seen_twice: true
 kinds:
-  description: How many partitions and tables are of each kind, with a key for every kind there is.
+  description: Number of partitions and tables by kind, with a key for every kind.
   returned: when the options could be used
   type: dict
   sample: {equal: 1, cold: 334, hot: 30}
 seen_twice:
-  description: Partitions of which readers of both tables see rows twice, or may do so, as C(shard_path) and
+  description: Partitions whose rows readers of both tables see twice, or may see twice, as C(shard_path) and
     C(partition), the worst first.
   returned: when the options could be used
   type: list
   elements: dict
 drifted:
-  description: Whether something is not as it should be.
+  description: Whether there is an inconsistency.
   returned: when the options could be used
   type: bool
 complete:
-  description: Whether everything could be judged.
+  description: Whether the audit has judged everything.
   returned: when the options could be used
   type: bool
 unjudged:
-  description: Shard paths of which nothing could be judged, as C(shard_path) and C(reason), sorted. With
-    O(root) also znodes that may not be read, as there may be tables below them.
+  description: Shard paths that were not judged at all, as C(shard_path) and C(reason), sorted. With O(root)
+    also znodes that may not be read, because tables may be below.
   returned: when the options could be used
   type: list
   elements: dict
 shard_paths:
-  description: How many shard paths were audited.
+  description: Number of audited shard paths.
   returned: when the options could be used
   type: int
   sample: 1
 summary:
-  description: What was found, in lines for people; first what readers may see twice.
+  description: Findings in lines for people. The first lines name partitions that readers may see twice.
   returned: when the options could be used
   type: list
   elements: str
 metrics:
-  description: The same in figures, in the text format of Prometheus; empty when the audit did not come to its
-    end.
+  description: Findings as metrics in the text format of Prometheus; empty if the audit did not finish.
   returned: when the options could be used
   type: str
 """

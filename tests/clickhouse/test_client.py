@@ -286,7 +286,7 @@ def http_server(status: int, body: bytes, promised: int | None = None) -> Iterat
         ({"timeout": 0}, "The timeout for ClickHouse is 0"),
         ({"user": "a\n"}, "The user for ClickHouse has a character that cannot be sent"),
         ({"password": "secret\n"}, "The password for ClickHouse has a character"),
-        ({"ca": "/tmp/ca.pem"}, "has a ca but is not asked with TLS"),
+        ({"ca": "/tmp/ca.pem"}, "has a ca, but secure is false"),
         (
             {"secure": True, "ca": "/nowhere/ca.pem"},
             r"The TLS file /nowhere/ca\.pem \(ca of ClickHouse\) cannot",

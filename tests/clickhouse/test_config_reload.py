@@ -56,7 +56,7 @@ def test_new_and_changed_members_are_read_without_a_restart(server: ClickHouseSe
     assert (checked["changed"], checked["restart_needed"], checked["read"]) == (True, False, False)
     for each in (asked, in_vain):
         assert (each["changed"], each["restart_needed"]) == (False, True)
-        assert each["reason"] == "what it has read of its configuration does not have it so"
+        assert each["reason"] == "its preprocessed configuration does not have the desired element"
     for nodes in (NODES, OTHERS):
         written, known, again = run_modules(
             write(server, nodes), reload(server, nodes), reload(server, nodes)

@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.auxiliar
     BY_ENGINE,
     auxiliary_tables,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.census_servers import ask_servers
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.census_servers import query_servers
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import ClickHouseClient
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import read_usage
@@ -274,7 +274,7 @@ def test_what_servers_know_of_partitions_is_of_hot(ground: Ground, modern: Moder
 
 def test_census_of_any_ensemble_hears_of_all_tables(ground: Ground, modern: ModernShard) -> None:
     """Of an auxiliary one, too, where a table would be taken for one that no server has."""
-    (answer,) = ask_servers([client_of(modern)])
+    (answer,) = query_servers([client_of(modern)])
     assert {path for path, _replica in answer.replicas} == {f"{ground.base}/{name}" for name in ground.tables}
 
 

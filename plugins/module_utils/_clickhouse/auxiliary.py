@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which ensemble a replicated table of a server is in: that of ``<zookeeper>``, or an auxiliary one.
+"""Reads which ensemble a replicated table of a server is in: that of ``<zookeeper>``, or an auxiliary one.
 
-The path of a table says nothing without that: what is true of it in the one is not true in the other.
+A table path identifies a table only together with its ensemble: two ensembles may have tables at one path.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from .._partmove.formats.layout import DEFAULT_ENSEMBLE
 from .client import ClickHouseClient
 
-_OF_ENGINE = r"^Replicated[A-Za-z]*MergeTree\\(\'([^/\':]+):/"
-"""What the engine of a table in an auxiliary ensemble begins with, as it stands in a literal of SQL."""
+_AUXILIARY_ENGINE = r"^Replicated[A-Za-z]*MergeTree\\(\'([^/\':]+):/"
+"""SQL text of a pattern for the beginning of ``engine_full`` of tables in auxiliary ensembles."""
 BY_ENGINE = (
-    f"SELECT database, name, extract(engine_full, '{_OF_ENGINE}') FROM system.tables"
-    f" WHERE engine LIKE 'Replicated%' AND match(engine_full, '{_OF_ENGINE}')"
+    f"SELECT database, name, extract(engine_full, '{_AUXILIARY_ENGINE}') FROM system.tables"
+    f" WHERE engine LIKE 'Replicated%' AND match(engine_full, '{_AUXILIARY_ENGINE}')"
 )
 _BY_NAME = (
     "SELECT database, table, zookeeper_name FROM system.replicas"
@@ -26,8 +26,8 @@ _BY_NAME = (
 )
 
 
-def tells_ensembles(client: ClickHouseClient) -> bool:
-    """Whether the version has the name of the ensemble in system.replicas, as from 23.5 on."""
+def reports_ensembles(client: ClickHouseClient) -> bool:
+    """Whether system.replicas of this version has the name of the ensemble (from 23.5 on)."""
     return bool(
         client.rows(
             "SELECT name FROM system.columns WHERE database = 'system' AND table = 'replicas'"
@@ -37,6 +37,6 @@ def tells_ensembles(client: ClickHouseClient) -> bool:
 
 
 def auxiliary_tables(client: ClickHouseClient) -> Mapping[tuple[str, str], str]:
-    """Database and name of each replicated table in an auxiliary ensemble → what the server calls that."""
-    rows = client.rows(_BY_NAME if tells_ensembles(client) else BY_ENGINE)
+    """Map database and name of each replicated table in an auxiliary ensemble to the name of the ensemble."""
+    rows = client.rows(_BY_NAME if reports_ensembles(client) else BY_ENGINE)
     return {(database, table): ensemble for database, table, ensemble in rows}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Asks many servers which replicated tables they have."""
+"""Queries many servers for their replicated tables."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .._partmove.census.servers import ServerAnswer
 from .._partmove.errors import PartMoveError
 from .client import ClickHouseClient
 
-# Most of them answer at once; those that do not are waited for side by side.
+# Most servers answer at once; the threads wait for the others concurrently.
 _AT_ONCE = 16
-# Other columns of the table would each cost a look into ZooKeeper. Tables of all ensembles are asked for: the
-# census may be that of an auxiliary one.
+# Other columns of system.replicas would each cost a read of ZooKeeper. The query covers tables of all
+# ensembles, because the census may be about an auxiliary ensemble.
 _REPLICAS = "SELECT zookeeper_path, replica_name FROM system.replicas"
 
 
-def ask_servers(clients: Sequence[ClickHouseClient]) -> list[ServerAnswer]:
-    """What each of the servers says, in their order; one that does not answer says why."""
+def query_servers(clients: Sequence[ClickHouseClient]) -> list[ServerAnswer]:
+    """Query the servers concurrently; return an answer or a problem for each, in order."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(_ask, clients))
+        return list(pool.map(_query, clients))
 
 
-def _ask(client: ClickHouseClient) -> ServerAnswer:
+def _query(client: ClickHouseClient) -> ServerAnswer:
     try:
         rows = client.rows(_REPLICAS)
     except PartMoveError as error:

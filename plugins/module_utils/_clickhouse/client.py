@@ -21,8 +21,8 @@ from .._partmove.errors import PartMoveError
 from .._partmove.text import shortened
 from .options import ClickHouseOptions
 
-# Codes for an unknown user, a wrong password, one that is missing, an address from which the user may not
-# come, and any other authentication that failed.
+# Unknown user, wrong password, missing password, address not allowed for the user, other failed
+# authentication.
 _REFUSED_CODES = frozenset({192, 193, 194, 195, 516})
 _EXCEPTION = re.compile(
     r"(?:Poco::Exception\. )?Code: (?P<code>\d+)[.,] (?:e\.displayText\(\) = )?(?:DB::Exception: )?"
@@ -32,11 +32,11 @@ _EXCEPTION = re.compile(
 
 
 class ServerSilent(PartMoveError):
-    """No answer within the time allowed; a connection may have been there."""
+    """The server sent no answer within the timeout, although it may have accepted the connection."""
 
 
 class QueryRefused(PartMoveError):
-    """The server answered, but with an error; ``code`` is its number and ``text`` what it says of it."""
+    """The server answered with an error: ``code`` is the number of the error, ``text`` its message."""
 
     def __init__(self, label: str, code: int, text: str) -> None:
         super().__init__(
@@ -50,19 +50,19 @@ class QueryRefused(PartMoveError):
 _Connection = http.client.HTTPConnection
 
 _CLOSED = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
-"""What a connection raises that the server has closed; it says nothing of the server."""
+"""Errors of a connection that the server has closed. They do not mean that the server is down."""
 
 
 _IDLE_SECONDS = 30.0
-"""After which a connection is not used again: what is between may have forgotten it, and tell nobody."""
+"""After this time a connection is not used again: a device in between may have dropped it silently."""
 
 
 class ClickHouseClient:
-    """Asks one server, from any number of threads.
+    """Queries one server, from any number of threads.
 
-    A connection that a query is through with is kept for the next one. Servers close idle ones within
-    seconds, so a query for rows goes over a new connection where the kept one turns out to be closed. A
-    statement that does something might be done twice then, so it has a connection of its own.
+    The client keeps a connection for the next query. Servers close idle connections within seconds, so a
+    query for rows is repeated over a new connection if the kept connection turns out to be closed. A repeated
+    statement could take effect twice, so each statement uses a new connection.
     """
 
     def __init__(self, host: str, port: int, options: ClickHouseOptions) -> None:
@@ -71,19 +71,19 @@ class ClickHouseClient:
         self._options = options
         self._context: ssl.SSLContext | None = None
         self._idle: list[tuple[float, _Connection]] = []
-        """Connections that are not in use, and until when they may be used again."""
+        """Connections that are not in use, with the time until which they may be used again."""
         weakref.finalize(self, _close_all, self._idle)
         self.label = f"ClickHouse at {f'[{host}]' if ':' in host else host}:{port}"
 
     def __reduce__(self) -> tuple[type[ClickHouseClient], tuple[str, int, ClickHouseOptions]]:
-        """A copy, in another process, has connections of its own."""
+        """Make a copy in another process open its own connections."""
         return ClickHouseClient, (self._host, self._port, self._options)
 
     def rows(self, sql: str) -> list[list[Any]]:
-        """Run a SELECT and return its rows; most versions give numbers of 64 bits as text.
+        """Execute a SELECT and return its rows; most versions return 64-bit numbers as text.
 
-        Raises PartMoveError: the server cannot be reached or refuses the user; QueryRefused: it refuses
-        the query.
+        Raises QueryRefused if the server rejects the query, and PartMoveError if the server cannot be reached
+        or rejects the user.
         """
         status, body = self._read(f"{sql} FORMAT JSONCompact")
         if status != http.client.OK:
@@ -95,7 +95,7 @@ class ClickHouseClient:
         return list(rows)
 
     def execute(self, sql: str, **settings: int) -> None:
-        """Run a statement that has no rows, with these settings; otherwise as `rows`."""
+        """Execute a statement without rows, with these settings. Raises as `rows` does."""
         try:
             with closing(self._connection()) as connection:
                 response = self._request(connection, sql, settings)
@@ -106,7 +106,7 @@ class ClickHouseClient:
             raise self._refused(status, body.decode(errors="replace"))
 
     def stream(self, sql: str) -> Iterator[dict[str, Any]]:
-        """Run a SELECT and give its rows by column, with few of them in memory; otherwise as `rows`."""
+        """Execute a SELECT and yield its rows by column, with few in memory. Raises as `rows` does."""
         try:
             with closing(self._connection()) as connection:
                 response = self._request(connection, f"{sql} FORMAT JSONEachRow")
@@ -129,18 +129,18 @@ class ClickHouseClient:
         return row
 
     def _read(self, sql: str) -> tuple[int, bytes]:
-        """Status and body of the answer to a query that may be sent twice."""
+        """Send a query that may be sent twice; return the status and the body of the answer."""
         try:
-            kept = self._kept()
-            if kept is not None:
+            idle = self._idle_connection()
+            if idle is not None:
                 with suppress(*_CLOSED):
-                    return self._exchange(kept, sql)
+                    return self._exchange(idle, sql)
             return self._exchange(self._connection(), sql)
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
 
-    def _kept(self) -> _Connection | None:
-        """One that may be used again, None where there is none; those that are too old are closed."""
+    def _idle_connection(self) -> _Connection | None:
+        """Return a connection that may be used again, or None; closes connections that are too old."""
         while True:
             try:
                 until, connection = self._idle.pop()
@@ -151,14 +151,14 @@ class ClickHouseClient:
             connection.close()
 
     def _exchange(self, connection: _Connection, sql: str) -> tuple[int, bytes]:
-        """Ask over the connection, and keep it unless the server wants it closed."""
+        """Send a query over the connection, and keep the connection unless the server wants it closed."""
         try:
             response = self._request(connection, sql)
             answer = response.status, response.read()
         except BaseException:
             connection.close()
             raise
-        # Without a socket it is closed already, as the answer said.
+        # Without a socket the connection is already closed, as the answer demanded.
         if connection.sock is not None:
             self._idle.append((time.monotonic() + _IDLE_SECONDS, connection))
         return answer
@@ -166,7 +166,7 @@ class ClickHouseClient:
     def _request(
         self, connection: _Connection, sql: str, settings: Mapping[str, int] | None = None
     ) -> http.client.HTTPResponse:
-        # Without waiting for the end the status would be sent before the query can fail.
+        # Without wait_end_of_query the server would send the status before the query can fail.
         given = urlencode({"wait_end_of_query": 1, **(settings or {})})
         connection.request("POST", f"/?{given}", sql.encode(), self._headers())
         return connection.getresponse()
@@ -196,7 +196,7 @@ class ClickHouseClient:
         return context
 
     def _headers(self) -> dict[str, Any]:
-        """The user in headers, as bytes: http.client encodes text as Latin-1 and ClickHouse expects UTF-8."""
+        """Return the headers as bytes: http.client encodes text as Latin-1, and ClickHouse expects UTF-8."""
         headers = {"X-ClickHouse-User": self._options.user.encode()}
         if self._options.password:
             headers["X-ClickHouse-Key"] = self._options.password.encode()

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The clusters that a server knows: <remote_servers> of its configuration, or ``system.clusters``.
+"""Reads the clusters that a server knows, from <remote_servers> of its configuration or ``system.clusters``.
 
-Users and passwords of <remote_servers> are never read.
+The users and passwords in <remote_servers> are never read.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .config.xml_scan import Element, is_true
 
 REMOTE_SERVERS = "remote_servers"
 SUBSTITUTION = "clickhouse_remote_servers"
-"""What <remote_servers> usually takes its value from."""
+"""The element of the substitutions file from which <remote_servers> usually takes its value."""
 
 _PORT, _SECURE_PORT = 9000, 9440
-_ELSEWHERE = frozenset({"from_env", "from_zk"})
+_EXTERNAL_SOURCES = frozenset({"from_env", "from_zk"})
 _MERGING = frozenset({"replace", "remove"})
 _PREPROCESSED = "Give the preprocessed file of the server, in which everything is put together"
 _NAME = re.compile(r"[\w.-]+")
@@ -33,25 +33,25 @@ _HOST = re.compile(r"[A-Za-z0-9._:%-]+")
 
 
 class ClusterNode(NamedTuple):
-    """One replica of one shard; None where it is not told."""
+    """One replica of one shard; a field is None if the source does not contain it."""
 
     cluster: str
     shard: int
-    """Its number in the cluster, from 1, as are those of replicas in their shard."""
+    """Number of the shard in the cluster, from 1. The replicas of a shard are counted from 1 as well."""
     replica: int
     host: str
     port: int
-    """The port of the native protocol."""
+    """Port of the native protocol."""
     weight: int
     secure: bool | None = None
     internal_replication: bool | None = None
     is_local: bool | None = None
-    """Whether it is the server that was asked."""
+    """Whether the replica is the queried server itself."""
 
 
 @dataclass
 class _Node:
-    """An element after ``incl`` was put in place."""
+    """An element of the configuration, with the substitutions of ``incl`` in place."""
 
     tag: str
     where: str
@@ -59,18 +59,18 @@ class _Node:
     children: list[_Node] = field(default_factory=list)
 
     def value(self, tag: str) -> str:
-        """The text of the last child with the name, or nothing."""
+        """Return the text of the last child with the tag, or ""."""
         return next((child.text for child in reversed(self.children) if child.tag == tag), "")
 
-    def beginning(self, prefix: str) -> list[_Node]:
-        """Children whose names begin so, as ClickHouse looks for them."""
+    def with_prefix(self, prefix: str) -> list[_Node]:
+        """Return the children whose tags begin with the prefix, because ClickHouse accepts any such tag."""
         return [child for child in self.children if child.tag.startswith(prefix)]
 
 
 class Substitutions(NamedTuple):
-    """The file that ``incl`` takes its values from.
+    """The file with the values of ``incl`` attributes.
 
-    needed: whether the configuration names the file, so that it cannot be done without.
+    needed: whether the configuration names the file, so that a missing file is an error.
     """
 
     path: str
@@ -78,22 +78,22 @@ class Substitutions(NamedTuple):
     needed: bool
 
     def named(self, name: str) -> Element | None:
-        """What the file has by the name; raises FormatError when it should be there and is not."""
+        """Return the element with this name, or None. Raises FormatError if a needed file is missing."""
         if self.file is None:
             if self.needed:
                 raise FormatError(
-                    f"{self.path}, which the configuration takes {name} from, is not there",
-                    remedy="Copy it from the server and say with include_from where it is",
+                    f"{self.path}, which the configuration takes {name} from, does not exist",
+                    remedy="Copy it from the server, and set include_from to its path",
                 )
             return None
         return next(iter(self.file.named(name)), None)
 
 
 def nodes_of_config(config: Config, substitutions: Substitutions, element: str | None) -> list[ClusterNode]:
-    """The replicas in the order of the files; ``element`` is another name of <remote_servers>.
+    """Return the replicas in the order of the files. ``element``: another name for <remote_servers>.
 
-    Without ``element`` a file that has none may also be one of substitutions. Raises FormatError for
-    what is not understood.
+    Without ``element`` the main file may also be a substitutions file. Raises FormatError for an invalid
+    configuration.
     """
     files = config.merged
     found = [(file, each) for file in files for each in file.named(element or REMOTE_SERVERS)]
@@ -106,10 +106,10 @@ def nodes_of_config(config: Config, substitutions: Substitutions, element: str |
         )
     clusters: dict[str, _Node] = {}
     for file, each in found:
-        strange = _MERGING & set(each.attributes)
-        if strange and "incl" not in each.attributes:
+        merging = _MERGING & set(each.attributes)
+        if merging and "incl" not in each.attributes:
             raise FormatError(
-                f"<{each.tag}> in {file.path} has the attribute {min(strange)}", remedy=_PREPROCESSED
+                f"<{each.tag}> in {file.path} has the attribute {min(merging)}", remedy=_PREPROCESSED
             )
         expanded = _expanded(each, file.path, substitutions)
         for cluster in expanded.children if expanded is not None else ():
@@ -124,7 +124,7 @@ def nodes_of_config(config: Config, substitutions: Substitutions, element: str |
 
 
 def nodes_of_server(client: ClickHouseClient) -> list[ClusterNode]:
-    """The replicas by cluster, shard and replica; raises PartMoveError when the server does not answer."""
+    """Return the replicas by cluster, shard and replica. Raises PartMoveError if the server fails."""
     rows = client.rows(
         "SELECT cluster, shard_num, replica_num, host_name, port, shard_weight, is_local FROM system.clusters"
         " ORDER BY cluster, shard_num, replica_num"
@@ -141,11 +141,11 @@ def nodes_of_server(client: ClickHouseClient) -> list[ClusterNode]:
 
 
 def _expanded(element: Element, path: str, substitutions: Substitutions) -> _Node | None:
-    """The element with its substitutions; None for an optional one that there is no value for."""
-    elsewhere = _ELSEWHERE & set(element.attributes)
-    if elsewhere:
+    """Return the element with its substitutions; None for an optional element without a value."""
+    external = _EXTERNAL_SOURCES & set(element.attributes)
+    if external:
         raise FormatError(
-            f"<{element.tag}> in {path} has the attribute {min(elsewhere)}, so its value is not in a file",
+            f"<{element.tag}> in {path} has the attribute {min(external)}, so its value is not in a file",
             remedy=_PREPROCESSED,
         )
     node = _Node(element.tag, path, element.text.strip())
@@ -170,12 +170,12 @@ def _expanded(element: Element, path: str, substitutions: Substitutions) -> _Nod
 
 
 def _cluster(cluster: _Node) -> Iterator[ClusterNode]:
-    """Shards are <shard> elements, or <node> ones of a single replica; they count from 1 together."""
+    """Yield the replicas. A shard is a <shard> element, or a <node> element with a single replica."""
     shards = [child for child in cluster.children if child.tag.startswith(("shard", "node"))]
     if not shards:
         raise FormatError(
             f"The cluster {cluster.tag} in {cluster.where} has no shard",
-            remedy="Write its shards down, or ask a server for them, if servers find them by themselves",
+            remedy="List its shards, or query a server for them if the servers discover them",
         )
     for shard, element in enumerate(shards, start=1):
         weight = _number(element, "weight", 1)
@@ -183,7 +183,7 @@ def _cluster(cluster: _Node) -> Iterator[ClusterNode]:
             yield _replica(cluster, element, shard, 1, weight)
             continue
         internal = element.value("internal_replication")
-        for replica, child in enumerate(element.beginning("replica"), start=1):
+        for replica, child in enumerate(element.with_prefix("replica"), start=1):
             node = _replica(cluster, child, shard, replica, weight)
             yield node._replace(internal_replication=is_true(internal))
 

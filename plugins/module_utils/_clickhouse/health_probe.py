@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a server says of its own health, by SQL."""
+"""Reads the health of a server by SQL."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _FAILING_ENTRIES = 100
 
 
 class HttpHealthProbe:
-    """Asks one server. Every method raises PartMoveError when it does not answer as it should."""
+    """Queries one server. Every method raises PartMoveError if the server fails to answer."""
 
     def __init__(self, client: ClickHouseClient) -> None:
         self._client = client
         self.zookeeper = SystemZookeeper(client)
 
     def server(self, patched_sign: str | None) -> ServerFacts:
-        """The server itself; ``patched_sign`` is a query that a patched server answers with 1."""
+        """Return facts about the server. ``patched_sign``: a query that patched servers answer with 1."""
         (row,) = self._client.rows("SELECT version(), uptime(), toUInt32(now())")
         version, uptime, now = row
         limits = dict(
@@ -60,9 +60,9 @@ class HttpHealthProbe:
         )
 
     def replicas(self, *, with_log: bool = True) -> list[ReplicaStatus]:
-        """The replicated tables, sorted by database and name.
+        """Return the replicated tables, sorted by database and name.
 
-        Without ``with_log`` the server does not ask ZooKeeper, which may take long when it is out of reach.
+        With ``with_log`` the server reads ZooKeeper, which may take long while ZooKeeper is unreachable.
         """
         rows = self._client.rows(
             "SELECT database, table, engine, zookeeper_path, replica_name, is_leader, is_readonly,"
@@ -79,7 +79,7 @@ class HttpHealthProbe:
         ]
 
     def failing(self) -> list[FailingEntry]:
-        """Entries of the queues whose last attempt failed, those with the most attempts first."""
+        """Return the queue entries whose last attempt failed, those with the most attempts first."""
         rows = self._client.rows(
             "SELECT database, table, type, new_part_name, num_tries, last_exception"
             " FROM system.replication_queue WHERE last_exception != ''"
@@ -91,9 +91,10 @@ class HttpHealthProbe:
         ]
 
     def disk(self, *, read_disk: bool) -> Disk:
-        """Active parts and detached folders of all tables that consist of parts.
+        """Return the active parts and the detached folders of all tables that consist of parts.
 
-        With ``read_disk`` the folders are listed here, on the server's own host, if it cannot tell them.
+        With ``read_disk`` the folders are listed on this host, which must be that of the server, if the
+        server cannot list them.
         """
         tables = self._tables()
         partitions: dict[TableKey, dict[str, DiskPartition]] = {key: {} for key in tables}
@@ -113,7 +114,7 @@ class HttpHealthProbe:
         )
 
     def _tables(self) -> Mapping[TableKey, tuple[DiskTable, str]]:
-        """The tables without their partitions, and the folder of each; empty where it is not told."""
+        """Return the tables without their partitions, each with its folder; "" for an unknown folder."""
         columns = self._client.rows(
             "SELECT name FROM system.columns WHERE database = 'system' AND table = 'tables'"
         )
@@ -145,7 +146,10 @@ class HttpHealthProbe:
         return dict.fromkeys(folders)
 
     def _log_positions(self, keys: Iterable[TableKey]) -> Mapping[TableKey, LogPosition]:
-        """Positions in the logs; a table that ZooKeeper does not have any more spoils the answer of all."""
+        """Return the log positions.
+
+        A table that ZooKeeper no longer has makes the query for all tables fail; then each is queried alone.
+        """
         sql = (
             "SELECT database, table, log_max_index, log_pointer, total_replicas, active_replicas"
             " FROM system.replicas"
@@ -159,20 +163,20 @@ class HttpHealthProbe:
                 try:
                     rows += self._client.rows(sql + where)
                 except QueryRefused:
-                    # The position stays unknown; why is asked of ZooKeeper for tables that are read-only.
+                    # The position stays unknown. For read-only tables the reason is read from ZooKeeper.
                     continue
         return {TableKey(row[0], row[1]): LogPosition(*map(int, row[2:])) for row in rows}
 
 
-# The column of system.tables that tells the folder of a table: 18.16 has the first, versions with several
-# disks the second.
+# The column of system.tables with the folder of a table: 18.16 has the first, versions with several disks
+# have the second.
 _FOLDERS = {"data_path": "data_path", "data_paths": "data_paths[1]"}
 
 
 def detached_folders(folder: str) -> frozenset[str] | None:
-    """Names in the folder ``detached`` of a table; None where it is not told which folder the table has.
+    """Return the names in the folder ``detached`` of a table; None if the folder of the table is unknown.
 
-    Raises PartMoveError when it cannot be listed.
+    Raises PartMoveError if the folder cannot be listed.
     """
     if not folder:
         return None
@@ -188,7 +192,7 @@ def detached_folders(folder: str) -> frozenset[str] | None:
 
 
 def status_of(row: list[Any], log: LogPosition | None, ensemble: str = DEFAULT_ENSEMBLE) -> ReplicaStatus:
-    """A row of ``system.replicas`` with the columns that `replicas` asks for; numbers may be text."""
+    """Build the status from a row of `HttpHealthProbe.replicas`, where numbers may be text."""
     database, table, engine, shard_path, replica, leader, read_only, expired, *numbers = row
     delay, queue, queue_age = map(int, numbers)
     return ReplicaStatus(

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether a running server works with an auxiliary ensemble as it is wanted, and has it read that again.
+"""Checks whether a running server uses an auxiliary ensemble as desired, and reloads its configuration.
 
-Two things tell it: the file in which a server keeps what it has made of its configuration, where this runs on
-its host, and, in versions since the middle of 2025, ``system.zookeeper`` for any ensemble.
+There are two sources: the preprocessed configuration file of the server, if this runs on its host, and
+``system.zookeeper`` for any ensemble, in versions from the middle of 2025 on.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _UNKNOWN_NAME = "Unknown auxiliary ZooKeeper name"
 
 
 class KnownEnsemble(NamedTuple):
-    """What a server has of an ensemble.
+    """The current state of an ensemble on a server.
 
-    read: whether it has read of it what is wanted; None where there is no file that tells.
-    answers: whether it knows the name and has a session that answers; None where the version does not tell.
+    read: whether the preprocessed configuration has the desired element; None without such a file.
+    answers: whether the server knows the ensemble and has a session; None if the version cannot report this.
     problem: why `answers` is False.
-    connected: members that it has a session with, as far as it tells.
+    connected: members that the server has a session with, as far as the version reports them.
     """
 
     read: bool | None
@@ -42,47 +42,47 @@ class KnownEnsemble(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether nothing says that the server works with a configuration without it, or with another one."""
+        """Whether nothing shows that the server uses a configuration without the desired ensemble."""
         return self.read is not False and _UNKNOWN_NAME not in self.problem
 
 
 class EnsembleOfServer:
-    """Looks at one ensemble in ``<auxiliary_zookeepers>`` of one server."""
+    """Reads the state of one ensemble in ``<auxiliary_zookeepers>`` on one server."""
 
     def __init__(
-        self, client: ClickHouseClient, name: str, wanted: ElementContent, preprocessed: Sequence[str]
+        self, client: ClickHouseClient, name: str, desired: ElementContent, preprocessed: Sequence[str]
     ) -> None:
-        """Take whom to ask, what is wanted, and where the server may keep what it has read.
+        """Take the client, the name and the desired content of the ensemble, and paths of preprocessed files.
 
-        preprocessed: paths on this host, of which the first that is there counts.
+        preprocessed: paths on this host; the first existing file counts.
         """
         self._client = client
         self._name = name
-        self._wanted = wanted
+        self._desired = desired
         self._preprocessed = preprocessed
 
     def version(self) -> str:
-        """The version that the server says it has; raises PartMoveError where it does not answer."""
+        """Return the version of the server. Raises PartMoveError if the server does not answer."""
         return str(self._client.rows("SELECT version()")[0][0])
 
-    def look(self) -> KnownEnsemble:
-        """What the server has now; raises PartMoveError where it does not answer."""
+    def read_state(self) -> KnownEnsemble:
+        """Return the current state. Raises PartMoveError if the server does not answer."""
         answers, problem = self._answers()
         return KnownEnsemble(self._has_read(), answers, problem, self._connected() if answers else ())
 
-    def unlike(self, known: KnownEnsemble) -> str:
-        """What the server has otherwise than wanted, as a part of a sentence; empty where nothing is."""
+    def difference(self, known: KnownEnsemble) -> str:
+        """Return how the state differs from the desired one, as a part of a sentence; "" if it does not."""
         if known.read is False:
-            return "what it has read of its configuration does not have it so"
+            return "its preprocessed configuration does not have the desired element"
         if known.answers is False:
             return known.problem
-        strange = [each.address for each in known.connected if _is_strange(each, self._wanted.nodes)]
-        return f"it has a session with {', '.join(strange)}, which is no member" if strange else ""
+        foreign = [each.address for each in known.connected if _is_foreign(each, self._desired.nodes)]
+        return f"it has a session with {', '.join(foreign)}, which is no member" if foreign else ""
 
     def reload(self) -> str:
-        """Have the server read its configuration again; why it cannot, empty where it did.
+        """Make the server reload its configuration; return "", or why this version cannot.
 
-        Raises PartMoveError where it refuses, as where the user may not, or where it cannot read a file.
+        Raises PartMoveError if the user lacks the permission, or if the server cannot read a file.
         """
         try:
             self._client.execute("SYSTEM RELOAD CONFIG")
@@ -91,8 +91,8 @@ class EnsembleOfServer:
                 return error.text
             raise PartMoveError(
                 error.message,
-                remedy="Grant the user SYSTEM RELOAD CONFIG, or put right the file that is named, with which"
-                " the server would not start either",
+                remedy="Grant the user SYSTEM RELOAD CONFIG, or repair the named file: the server would not"
+                " start with the file either",
             ) from None
         return ""
 
@@ -101,7 +101,7 @@ class EnsembleOfServer:
             files = ConfigFiles(path)
             if files.read(path) is not None:
                 sections = Config(files).sections(f"{AUXILIARY_ELEMENT}/{self._name}")
-                return bool(sections) and sections[0].says(self._wanted)
+                return bool(sections) and sections[0].says(self._desired)
         return None
 
     def _answers(self) -> tuple[bool | None, str]:
@@ -115,8 +115,8 @@ class EnsembleOfServer:
         except QueryRefused as error:
             return False, error.text
         except ServerSilent:
-            # It has answered what it is asked before this.
-            return False, "it waits for an answer of the ensemble for longer than a query may take"
+            # The server answered earlier queries, so it waits for the ensemble.
+            return False, "it waits longer for an answer of the ensemble than a query may take"
         return True, ""
 
     def _connected(self) -> tuple[Node, ...]:
@@ -136,17 +136,17 @@ class EnsembleOfServer:
         )
 
 
-def _is_strange(connected: Node, wanted: Sequence[Node]) -> bool:
-    """Whether it is none of the members that are wanted; an address may be that of any name."""
-    if _plain(connected) in map(_plain, wanted):
+def _is_foreign(connected: Node, desired: Sequence[Node]) -> bool:
+    """Whether the address is none of the desired members; an IP address may belong to any name."""
+    if _normalized(connected) in map(_normalized, desired):
         return False
     if not _is_ip(connected.host):
         return True
-    return all(_is_ip(each.host) or each.port != connected.port for each in wanted)
+    return all(_is_ip(each.host) or each.port != connected.port for each in desired)
 
 
-def _plain(node: Node) -> tuple[str, str]:
-    """Host and port, with no brackets around an IPv6 address, which only some write."""
+def _normalized(node: Node) -> tuple[str, str]:
+    """Return host and port; an IPv6 address loses its brackets, which not every source writes."""
     return node.host.strip("[]").lower(), node.port
 
 

@@ -11,54 +11,54 @@ from typing import NamedTuple
 from .._partmove.formats.sql import identifier, literal
 from .client import QueryRefused
 from .replica_probe import HttpReplicaProbe
-from .replica_table import ask_replica
+from .replica_table import query_replica
 
 _NOT_ASSIGNED = 388
-"""The code of an OPTIMIZE that found nothing to do at this moment."""
+"""Error code of an OPTIMIZE that found nothing to do at this moment."""
 
 
-class ReplicaNow(NamedTuple):
-    """What a replica has of a partition, and how busy it is."""
+class PartitionOnReplica(NamedTuple):
+    """The state of a partition on a replica, and the load of the replica."""
 
     server: str
-    """The server, for people."""
+    """Name of the server, for people."""
     parts: tuple[str, ...]
     """Names of the active parts of the partition, sorted."""
     is_leader: bool
     queue: int
-    """Entries in the replication queue of the table."""
+    """Number of entries in the replication queue of the table."""
     merges: int
-    """Merges that the server runs, of all tables."""
+    """Number of merges in progress on the server, of all tables."""
 
 
 class HttpMergeServers(HttpReplicaProbe):
-    """Asks and merges over the HTTP interface; raises PartMoveError as its base does."""
+    """Queries and merges over the HTTP interface. Raises PartMoveError as its base class does."""
 
     def server(self, shard_path: str, replica: str, host: str) -> str:
-        """The server of the replica, the same for all tables that it has; ``host`` as in `look`."""
+        """Return the name of the replica's server, one for all its tables; ``host`` as in `read_state`."""
         return self._client(shard_path, replica, host).label
 
-    def look(self, shard_path: str, replica: str, host: str, partition: str) -> ReplicaNow:
-        """What there is now; ``host`` is the data of the replica's ``host`` znode."""
+    def read_state(self, shard_path: str, replica: str, host: str, partition: str) -> PartitionOnReplica:
+        """Return the current state. ``host``: data of the replica's ``host`` znode."""
         client = self._client(shard_path, replica, host)
         of_partition = f"active AND partition_id = {literal(partition)}"
         selects = {
             "queue": "toString(is_leader), toString(queue_size), '', '' FROM system.replicas WHERE 1",
             "parts": f"name, '', '', '' FROM system.parts WHERE {of_partition}",
         }
-        rows = ask_replica(client, shard_path, replica, selects).rows
-        ((is_leader, queue, *_nothing),) = rows["queue"]
+        rows = query_replica(client, shard_path, replica, selects).rows
+        ((is_leader, queue, *_empty),) = rows["queue"]
         ((merges,),) = client.rows("SELECT count() FROM system.merges")
-        names = tuple(name for name, *_nothing in rows["parts"])
-        return ReplicaNow(client.label, names, bool(int(is_leader)), int(queue), int(merges))
+        names = tuple(name for name, *_empty in rows["parts"])
+        return PartitionOnReplica(client.label, names, bool(int(is_leader)), int(queue), int(merges))
 
     def optimize(self, shard_path: str, replica: str, host: str, partition: str) -> str:
-        """Have all parts of the partition merged into one, without waiting for it.
+        """Start merging all parts of the partition into one, without waiting for the merge.
 
-        Returns why the server would not do it now, such as parts that are being merged already; else "".
+        Returns "", or why the server does not start it now, for example because a merge is in progress.
         """
         client = self._client(shard_path, replica, host)
-        table = ask_replica(client, shard_path, replica, {})
+        table = query_replica(client, shard_path, replica, {})
         name = f"{identifier(table.database)}.{identifier(table.name)}"
         try:
             client.execute(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the HTTP interface of each ClickHouse server is and how to speak with it."""
+"""Options of the connections to the HTTP interfaces of ClickHouse servers."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class ClickHouseOptions:
-    """How to ask the servers of the replicas; the timeout in seconds.
+    """How to connect to the servers of the replicas.
 
-    port: of the HTTP interface, which is not in ZooKeeper; with TLS usually 8443.
-    user, password: of a user that may read the database ``system``.
-    secure: speak TLS.
+    port: port of the HTTP interface, which ZooKeeper does not know; with TLS usually 8443.
+    user, password: a user that may read the database ``system``.
+    secure: whether to use TLS.
     ca: PEM file of certificate authorities of the servers, added to those of the system.
-    verify: refuse a server whose certificate no known authority has signed for its host.
-    endpoints: ``host:port`` by name of the replica, where it is not the host that the replica itself
-        published with ``port``; the port may be left out.
-    timeout: how long to wait for a connection, and for each answer.
+    verify: whether to refuse a server whose certificate no known authority has signed for its host.
+    endpoints: replica name → ``host:port``, or ``host`` alone. For replicas that are not reachable at
+        ``port`` of the host that they published.
+    timeout: seconds to wait for a connection, and for each answer.
     """
 
     port: int = 8123
@@ -42,7 +42,7 @@ class ClickHouseOptions:
     timeout: float = 30.0
 
     def __post_init__(self) -> None:
-        """Refuse options that no server could be asked with."""
+        """Raise PartMoveError for options with which no server could be queried."""
         if not 0 < self.port < 65_536:
             raise PartMoveError(
                 f"The HTTP port of ClickHouse is {self.port}", remedy="Give a port from 1 to 65535"
@@ -56,7 +56,7 @@ class ClickHouseOptions:
             if _CONTROL_CHARACTER.search(text):
                 raise PartMoveError(
                     f"The {setting} for ClickHouse has a character that cannot be sent",
-                    remedy="Look for a line break at its end",
+                    remedy="Check whether it ends with a line break",
                 )
         self._check_tls()
         for replica in self.endpoints:
@@ -64,11 +64,11 @@ class ClickHouseOptions:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> ClickHouseOptions:
-        """From the option ``clickhouse``, with None for what was not given; raises PartMoveError."""
+        """Build the options from the option ``clickhouse``; None means not set. Raises PartMoveError."""
         return cls(**{name: value for name, value in settings.items() if value is not None})
 
     def endpoint_of(self, replica: str) -> tuple[str, int] | None:
-        """Host and port that were given for the replica; None where its own host counts."""
+        """Return the configured host and port of the replica; None if the replica has no endpoint."""
         if replica not in self.endpoints:
             return None
         return endpoint(self.endpoints[replica], self.port, f"replica {replica}")
@@ -76,7 +76,7 @@ class ClickHouseOptions:
     def _check_tls(self) -> None:
         if self.ca and not self.secure:
             raise PartMoveError(
-                "ClickHouse has a ca but is not asked with TLS", remedy="Set secure to true, or leave out ca"
+                "ClickHouse has a ca, but secure is false", remedy="Set secure to true, or remove ca"
             )
         if self.ca and not os.access(self.ca, os.R_OK):
             raise PartMoveError(
@@ -86,15 +86,15 @@ class ClickHouseOptions:
 
 
 def endpoint(text: str, port: int, owner: str) -> tuple[str, int]:
-    """Host and port of ``host:port``; ``port`` where there is none. Raises PartMoveError for other text."""
+    """Split ``host:port``; the default of the port is ``port``. Raises PartMoveError for other text."""
     try:
         parts = urlsplit(f"//{text}")
-        given = parts.port
+        port_given = parts.port
     except ValueError:
-        given = 0
-    if given == 0 or not parts.hostname or parts.netloc != text or "@" in text:
+        port_given = 0
+    if port_given == 0 or not parts.hostname or parts.netloc != text or "@" in text:
         raise PartMoveError(
             f"The endpoint {text!r} of {owner} is not host:port",
             remedy="Write host:port, or [address]:port for IPv6",
         )
-    return parts.hostname, port if given is None else given
+    return parts.hostname, port if port_given is None else port_given

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whole tables between two ensembles, by SQL: tables are found by their places, and names are exchanged."""
+"""Finds whole tables by their places and exchanges their names, by SQL."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from collections.abc import Sequence
 
 from .._partmove.formats.sql import literal
 from .._partmove.twin.move.tables import Side, TwinReplica, TwinTable, TwinTables
-from .._partmove.twin.table.pair import LocatedTables, TableContents, TablePair, locate_name, as_twin_tables
+from .._partmove.twin.table.pair import LocatedTables, TableContents, TablePair, as_twin_tables, locate_name
 from .client import ClickHouseClient
 from .options import ClickHouseOptions
-from .twin_activity import statements_under_way
+from .twin_activity import statements_in_progress
 from .twin_creation import TwinPlace
 from .twin_servers import DEFAULT_TWIN, HttpTwinServers
-from .twin_sql import both_tables, one_table
+from .twin_sql import pair_condition, table_condition
 
-_OF_INSERTS = ("GET_PART", "ATTACH_PART", "MERGE_PARTS")
-"""Entries of a queue that inserts and merges make, and which say nothing of the name of a table."""
+_NAME_INDEPENDENT = ("GET_PART", "ATTACH_PART", "MERGE_PARTS")
+"""Types of queue entries that inserts and merges create; they do not depend on the name of a table."""
 
 
 class HttpPairServers(HttpTwinServers):
-    """Implements PairServers, and TwinServers for whichever of the two tables has the name."""
+    """Implements PairServers. As TwinServers, the table with the name is the hot table."""
 
     def __init__(self, options: ClickHouseOptions, place: TwinPlace, twin: str = DEFAULT_TWIN) -> None:
-        """``twin`` is the name of a twin, and ``place`` where it is; otherwise as HttpTwinServers."""
+        """``twin``: the name of twins. ``place``: the place of twins. Otherwise as HttpTwinServers."""
         super().__init__(options, twin)
         self._place = place
 
     def find(self, shard_path: str, replica: TwinReplica) -> LocatedTables:
-        """As PairServers says; raises PartMoveError where the server has not exactly one such replica."""
+        """Implement `PairServers.find`. Raises PartMoveError unless the server has one such replica."""
         client = self._clients.of(shard_path, replica.name, replica.host)
         home = self._hot(client, shard_path, replica)
         ((engine,),) = client.rows(
@@ -40,29 +40,29 @@ class HttpPairServers(HttpTwinServers):
         return LocatedTables(replica, client.label, home, self._away(client, shard_path, replica), engine)
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
-        """As TwinServers says, with the table that has the name as the hot one."""
+        """Implement `TwinServers.tables`; the table with the name is the hot table."""
         found = self.find(shard_path, replica)
         if found.pair is None:
             return super().tables(shard_path, replica)
         return as_twin_tables(found.pair, locate_name(found.pair, self._twin).at)
 
     def exchange(self, pair: TablePair) -> None:
-        """As PairServers says; any error tells nothing of what was done."""
+        """Implement `PairServers.exchange`. Any error leaves the outcome unknown."""
         self._of(pair).execute(self.exchange_statement(pair))
 
     def exchange_statement(self, pair: TablePair) -> str:
-        """As PairServers says."""
+        """Implement `PairServers.exchange_statement`."""
         first, second = sorted((pair.home, pair.away), key=lambda table: table.name)
         return f"EXCHANGE TABLES {first.sql_name} AND {second.sql_name}"
 
     def hindrances(self, pair: TablePair) -> Sequence[str]:
-        """As PairServers says."""
+        """Implement `PairServers.hindrances`."""
         client, tables = self._of(pair), as_twin_tables(pair, Side.HOT)
-        both = both_tables(tables)
+        both = pair_condition(tables)
         mutations = client.rows(
             f"SELECT table, mutation_id FROM system.mutations WHERE is_done = 0 AND {both}"
         )
-        kinds = ", ".join(literal(each) for each in _OF_INSERTS)
+        kinds = ", ".join(literal(each) for each in _NAME_INDEPENDENT)
         queued = client.rows(
             "SELECT table, type, new_part_name FROM system.replication_queue"
             f" WHERE {both} AND type NOT IN ({kinds})"
@@ -70,35 +70,35 @@ class HttpPairServers(HttpTwinServers):
         return [
             *(f"mutation {mutation} of {table} is not done" for table, mutation in mutations),
             *(f"the queue of {table} has {kind} {part}".rstrip() for table, kind, part in queued),
-            *statements_under_way(client, tables),
+            *statements_in_progress(client, tables),
         ]
 
     def contents(self, pair: TablePair) -> tuple[TableContents, TableContents]:
-        """As PairServers says."""
-        return self._holding(pair, pair.home), self._holding(pair, pair.away)
+        """Implement `PairServers.contents`."""
+        return self._contents_of(pair, pair.home), self._contents_of(pair, pair.away)
 
     def older_inserts(self, pair: TablePair, seconds: float) -> int:
-        """As PairServers says."""
+        """Implement `PairServers.older_inserts`."""
         ((count,),) = self._of(pair).rows(
             f"SELECT count() FROM system.processes WHERE query ILIKE 'INSERT %' AND elapsed > {seconds:.3f}"
         )
         return int(count)
 
-    def _holding(self, pair: TablePair, table: TwinTable) -> TableContents:
+    def _contents_of(self, pair: TablePair, table: TwinTable) -> TableContents:
         ((rows, parts, digest),) = self._of(pair).rows(
             "SELECT toString(sum(rows)), toString(count()),"
             " lower(hex(groupBitXor(cityHash64(name, rows, hash_of_all_files))))"
-            f" FROM system.parts WHERE active AND {one_table(table)}"
+            f" FROM system.parts WHERE active AND {table_condition(table)}"
         )
         return TableContents(int(rows), int(parts), digest)
 
     def _away(self, client: ClickHouseClient, shard_path: str, replica: TwinReplica) -> TwinTable | None:
-        """The replica of the table at the place of the twin, whatever its name."""
+        """Return the table at the place of the twin, whatever its name; None without exactly one."""
         ensemble, path = self._place.ensemble, self._place.of(shard_path)
-        there = f" AND zookeeper_name = {literal(ensemble)}" if self._tells_ensembles(client) else ""
+        of_ensemble = f" AND zookeeper_name = {literal(ensemble)}" if self._reports_ensembles(client) else ""
         found = client.rows(
             f"SELECT database, table FROM system.replicas WHERE zookeeper_path = {literal(path)}"
-            f" AND replica_name = {literal(replica.name)}{there}"
+            f" AND replica_name = {literal(replica.name)}{of_ensemble}"
         )
         return self._table(client, *found[0]) if len(found) == 1 else None
 

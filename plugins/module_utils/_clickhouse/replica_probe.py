@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the server of a replica has on disk, asked by SQL: for gates, and for audits."""
+"""Reads the parts that a replica has on disk from its server, by SQL, for gates and audits."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .._partmove.gates.probe import ActivePart
 from .._partmove.patched.audit.evidence import DiskParts
 from .client import ClickHouseClient
 from .options import ClickHouseOptions
-from .replica_table import ReplicaClients, Rows, ask_replica
+from .replica_table import ReplicaClients, Rows, query_replica
 
 
 class _Abilities(NamedTuple):
-    """What the version of a server can tell."""
+    """The columns and tables that the version of a server has."""
 
     part_hashes: bool
     detached_parts: bool
 
 
 _PARTS, _DETACHED = "parts", "detached"
-"""What the rows of an answer are about, besides the table itself."""
+"""Keys of the rows of an answer; the key "" stands for the table itself."""
 
-_FEW = 1_000
-"""Of partitions that are named in a query, which servers limit in its length."""
+_MOST_LISTED = 1_000
+"""The largest number of partitions that a query lists: servers limit the length of a query."""
 
 
 class HttpReplicaProbe:
@@ -41,14 +41,16 @@ class HttpReplicaProbe:
     def active_parts(
         self, shard_path: str, replica: str, host: str, partitions: Collection[str]
     ) -> Mapping[str, tuple[ActivePart, ...]]:
-        """The active parts of each partition id asked for; an empty tuple where it has none.
+        """Map each requested partition id to its active parts; an empty tuple without any.
 
-        ``host`` is the data of the replica's ``host`` znode. Raises PartMoveError: the server cannot be
-        asked, has not exactly one such replica, or its session with ZooKeeper is gone.
+        host: data of the replica's ``host`` znode.
+
+        Raises PartMoveError if the server cannot be queried, does not have exactly one such replica, or has
+        no session with ZooKeeper.
         """
         client = self._client(shard_path, replica, host)
-        selected = self._parts_of(client) + _only(partitions)
-        rows = ask_replica(client, shard_path, replica, {_PARTS: selected}).rows
+        selected = self._parts_of(client) + _partition_condition(partitions)
+        rows = query_replica(client, shard_path, replica, {_PARTS: selected}).rows
         found: dict[str, list[ActivePart]] = {each: [] for each in partitions}
         for partition_id, name, count, digest in rows[_PARTS]:
             if partition_id in found:
@@ -56,32 +58,32 @@ class HttpReplicaProbe:
         return {each: tuple(parts) for each, parts in found.items()}
 
     def parts(self, shard_path: str, replica: str, host: str) -> DiskParts:
-        """All that the replica has on disk now, also while its table has no session with ZooKeeper.
+        """Return all parts that the replica has on disk, also while its table has no session with ZooKeeper.
 
-        ``host`` as in `active_parts`. Raises PartMoveError: the server cannot be asked, or has not exactly
-        one such replica.
+        ``host`` as in `active_parts`. Raises PartMoveError if the server cannot be queried, or does not have
+        exactly one such replica.
         """
         client = self._client(shard_path, replica, host)
         selects = {_PARTS: self._parts_of(client), **self._detached_of(client)}
-        rows = ask_replica(client, shard_path, replica, selects, with_session=False).rows
+        rows = query_replica(client, shard_path, replica, selects, with_session=False).rows
         active = {name: digest.lower() or None for _partition, name, _rows, digest in rows[_PARTS]}
         return DiskParts(active, _names(rows))
 
     def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str] | None:
-        """Names in the replica's ``detached`` folder; None from a server without system.detached_parts.
+        """Return the names in the replica's ``detached`` folder; None without system.detached_parts.
 
         Raises as `active_parts` does.
         """
         client = self._client(shard_path, replica, host)
-        return _names(ask_replica(client, shard_path, replica, self._detached_of(client)).rows)
+        return _names(query_replica(client, shard_path, replica, self._detached_of(client)).rows)
 
     def _parts_of(self, client: ClickHouseClient) -> str:
-        """What selects active parts, up to the condition that names the table."""
+        """Return the SELECT of active parts, up to the condition on the table."""
         digest = "hash_of_all_files" if self._abilities_of(client).part_hashes else "''"
         return f"partition_id, name, toString(rows), {digest} FROM system.parts WHERE active"
 
     def _detached_of(self, client: ClickHouseClient) -> dict[str, str]:
-        """What selects detached parts, as `_parts_of`; nothing where the server does not tell them."""
+        """Return the SELECT of detached parts, as in `_parts_of`; {} if the version has no such table."""
         if not self._abilities_of(client).detached_parts:
             return {}
         return {_DETACHED: "name, '', '', '' FROM system.detached_parts WHERE 1"}
@@ -104,11 +106,11 @@ class HttpReplicaProbe:
         return known
 
 
-def _only(partitions: Collection[str]) -> str:
-    """The condition that keeps rows of other partitions away, most of them where these are many."""
+def _partition_condition(partitions: Collection[str]) -> str:
+    """Return a condition on the partitions; for many partitions a range, which excludes most other rows."""
     if not partitions:
         return ""
-    if len(partitions) > _FEW:
+    if len(partitions) > _MOST_LISTED:
         return f" AND partition_id BETWEEN {literal(min(partitions))} AND {literal(max(partitions))}"
     return f" AND partition_id IN ({', '.join(literal(each) for each in sorted(partitions))})"
 

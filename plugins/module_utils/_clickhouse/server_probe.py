@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether a server may be entered in the ledger, asked by SQL."""
+"""Reads by SQL whether a server may be entered in the ledger."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HttpServerProbe:
         self.label = client.label
 
     def replicas(self) -> Collection[ServedReplica]:
-        """The rows of system.replicas, whether or not the replica works; without auxiliary ensembles."""
+        """Return the replicas of tables outside auxiliary ensembles, broken replicas included."""
         rows = self._client.rows(
             "SELECT zookeeper_path, replica_name, database, table, is_readonly, is_session_expired"
             " FROM system.replicas"
@@ -41,16 +41,16 @@ class HttpServerProbe:
         ]
 
     def version(self) -> str:
-        """The version that the server says it has."""
+        """Return the version of the server."""
         return str(self._client.rows("SELECT version()")[0][0])
 
     def started(self) -> int:
-        """When the process started, to about a second, in seconds since 1970 by the server's clock."""
+        """Return when the process started, in seconds since 1970 by the server's clock, to about a second."""
         now, uptime = self._client.rows("SELECT toUnixTimestamp(now()), uptime()")[0]
         return int(now) - int(uptime)
 
     def shows(self, sign: str) -> bool:
-        """Whether the query gives one row with 1; a server that refuses it does not show the sign."""
+        """Whether the query returns one row with 1; False if the server rejects the query."""
         try:
             rows = self._client.rows(sign)
         except QueryRefused:
@@ -58,7 +58,7 @@ class HttpServerProbe:
         return rows in ([[1]], [["1"]])
 
     def activation(self, key: ReplicaKey) -> SeenActivation:
-        """What the server itself reads in ZooKeeper at the path of the replica."""
+        """Return what the server itself reads in ZooKeeper at the path of the replica."""
         path = f"{key.shard_path}/replicas/{key.replica}"
         rows = self._client.rows(
             f"SELECT name, mzxid, czxid FROM system.zookeeper WHERE path = {literal(path)}"
@@ -69,7 +69,7 @@ class HttpServerProbe:
         return SeenActivation(None if host is None else host[0], None if is_active is None else is_active[1])
 
     def parts(self, key: ReplicaKey) -> Collection[str]:
-        """Names of the active parts of the table that is the replica."""
+        """Return the names of the active parts of the table that belongs to the replica."""
         rows = self._client.rows(
             "SELECT name FROM system.parts WHERE active AND (database, table) IN (SELECT database, table"
             f" FROM system.replicas WHERE zookeeper_path = {literal(key.shard_path)}"

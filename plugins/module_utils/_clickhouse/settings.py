@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Connection settings of many servers as people write them, in a playbook or in JSON.
+"""Parses the connection settings of many servers, from a playbook or from JSON.
 
-All there are::
+All settings with their defaults::
 
     {"hosts": ["ch1", "ch2:8124"], "port": 8123, "user": "default", "password": "",
      "secure": false, "ca": "", "verify": true, "timeout": 30}
 
-Only ``hosts`` has to be there. A setting that is None counts as not given.
+Only ``hosts`` is required. None means not set.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _SERVERS = Settings(
 
 
 def clients_of(settings: object) -> list[ClickHouseClient]:
-    """A client for each of the hosts, in their order; raises PartMoveError for settings not understood."""
+    """Return a client for each distinct host, in order. Raises PartMoveError for invalid settings."""
     given = _SERVERS.read(settings, "ClickHouse")
     hosts = given.pop("hosts")
     options = ClickHouseOptions(**given)
     addresses = [endpoint(host, options.port, "ClickHouse") for host in hosts]
-    # Asked twice, a server would count twice.
+    # Each address gets one client: a server that is queried twice would count twice.
     return [ClickHouseClient(*address, options) for address in dict.fromkeys(addresses)]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a server sees in ZooKeeper, through its own session: the table ``system.zookeeper``."""
+"""Reads ZooKeeper through the session of a server: the table ``system.zookeeper``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ZOOKEEPER = 999
 _NO_NODE = re.compile(r"\bno node\b", re.IGNORECASE)
 _HOSTS = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _DDL_TASKS = 100
-"""How many statements of ON CLUSTER are looked at, newest first; servers keep up to a thousand."""
+"""How many ON CLUSTER statements are read, newest first. Servers keep up to a thousand."""
 
 
 class SystemZookeeper:
@@ -30,22 +30,23 @@ class SystemZookeeper:
         self._client = client
 
     def problem(self) -> str | None:
-        """Why the server cannot read; None when it can, empty when ZooKeeper is not in its configuration.
+        """Return why the server cannot read ZooKeeper; None if it can, "" if ZooKeeper is not configured.
 
-        Ask a server that answered something else before. Raises PartMoveError when it cannot be asked.
+        Only for a server that has answered another query before. Raises PartMoveError if the server cannot be
+        queried.
         """
         try:
             self._children("/")
         except QueryRefused as error:
             return "" if error.code == _UNKNOWN_TABLE else error.text
         except ServerSilent:
-            return "it waits for an answer, and did not give up in the time that is allowed for a query"
+            return "it waited for an answer of ZooKeeper for longer than a query may take"
         return None
 
     def children(self, path: str) -> Mapping[str, str] | None:
-        """Name → data of the children of a znode; None when there is no such znode.
+        """Map the names of the children of a znode to their data; None if the znode does not exist.
 
-        Raises PartMoveError: ZooKeeper or the server does not answer.
+        Raises PartMoveError if ZooKeeper or the server does not answer.
         """
         try:
             return self._children(path)
@@ -55,11 +56,11 @@ class SystemZookeeper:
             raise
 
     def registration(self, path: ReplicaPath) -> Registration:
-        """What is known of a replica; raises PartMoveError as `children` does."""
+        """Return the registration of a replica. Raises PartMoveError as `children` does."""
         return registration_of(self.children(str(path)))
 
     def ddl_tasks(self, folder: str) -> list[DdlTask]:
-        """The newest statements of ON CLUSTER, oldest first; none when nothing ever was given.
+        """Return the newest ON CLUSTER statements, oldest first; empty if none was ever executed.
 
         Raises PartMoveError as `children` does.
         """
@@ -77,7 +78,7 @@ class SystemZookeeper:
         for name, text, age in reversed(rows):
             path = f"{folder}/{name}"
             finished = self.children(f"{path}/finished")
-            # Old statements are removed while they are read.
+            # Servers may remove old statements while the statements are read.
             if finished is not None:
                 tasks.append(parse_ddl_task(path, text, int(age), finished))
         return tasks
@@ -92,12 +93,12 @@ def _is_no_node(error: QueryRefused) -> bool:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """The lines ``name: value`` of a znode, by name."""
+    """Parse the lines ``name: value`` of a znode."""
     return dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
 
 
 def registration_of(children: Mapping[str, str] | None) -> Registration:
-    """What the znodes below a replica tell: name → data of each; None where there is no such replica."""
+    """Build the registration from the children of the replica's znode: name → data. None: no such znode."""
     if children is None:
         return Registration(exists=False)
     host = _fields(children.get("host", "")).get("host", "")
@@ -105,9 +106,9 @@ def registration_of(children: Mapping[str, str] | None) -> Registration:
 
 
 def parse_ddl_task(path: str, text: str, age: int, finished: Mapping[str, str]) -> DdlTask:
-    """The statement in the znode at the path; raises PartMoveError for what is not understood.
+    """Parse the statement in the znode at the path. Raises FormatError for unknown text.
 
-    age: seconds since it was given. finished: name of each host that has executed it → its answer.
+    age: seconds since the statement was created. finished: name of each host that executed it → its answer.
     """
     fields = _fields(text)
     if "query" not in fields or "hosts" not in fields:
@@ -120,11 +121,11 @@ def parse_ddl_task(path: str, text: str, age: int, finished: Mapping[str, str]) 
         query=fields["query"],
         age=max(0, age),
         hosts=tuple(unquote(host) for host in _HOSTS.findall(fields["hosts"])),
-        finished={unquote(host): _answer(status) for host, status in finished.items()},
+        finished={unquote(host): _error_of(status) for host, status in finished.items()},
     )
 
 
-def _answer(status: str) -> str:
-    """What a host said of a statement: a code, and on the next line a message; empty for success."""
+def _error_of(status: str) -> str:
+    """Return the error of a host: the message after the code, or ""; "" for success."""
     code, _newline, message = status.partition("\n")
     return "" if code.strip() == "0" else (message or status).strip()

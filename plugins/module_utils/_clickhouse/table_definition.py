@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a table is, as its server writes it, without what tells it from its twin: its name and its path."""
+"""Compares and creates twins: the definition of a table as its server writes it, without name and path."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ _REMEDY = "See SHOW CREATE TABLE; use a version of olap.partmove that knows this
 
 
 def definition_of(engine_full: str, create_table_query: str, table: str) -> str:
-    """Columns and all that is among them, and the engine with keys, TTL and settings.
+    """Return the columns, indices and projections, and the engine with keys, TTL and settings.
 
-    Both texts are as ``system.tables`` has them; ``table`` is for messages. Raises FormatError for what is
-    not understood.
+    Both texts are as in ``system.tables``; ``table`` is for messages. Raises FormatError for unknown text.
 
     >>> definition_of(
     ...     "ReplicatedMergeTree('/a', 'r1') ORDER BY d",
@@ -48,9 +47,9 @@ def definition_of(engine_full: str, create_table_query: str, table: str) -> str:
 def create_statement(
     engine_full: str, create_table_query: str, table: str, twin: str, place: str, replica: str
 ) -> str:
-    """CREATE of a twin: all as `definition_of` has it, at another place.
+    """Return the CREATE statement of a twin: the definition of the table, at another place.
 
-    twin: its database and name as they stand in SQL. place: ``ensemble:/path``.
+    twin: database and name of the twin, quoted for SQL. place: ``ensemble:/path``.
 
     >>> create_statement(
     ...     "ReplicatedMergeTree('/a', 'r1') ORDER BY d",
@@ -72,12 +71,10 @@ def create_statement(
 
 
 def ensemble_in(engine_full: str, table: str) -> str:
-    """The ensemble in the path of the engine, ``default`` where that has none; raises FormatError."""
+    """Return the ensemble in the path of the engine; ``default`` if the path has none. Raises FormatError."""
     path = _parsed(engine_full, table)["path"]
     if path is None:
-        raise FormatError(
-            f"The engine of {table} does not tell its path: {shown(engine_full)}", remedy=_REMEDY
-        )
+        raise FormatError(f"The engine of {table} has no path: {shown(engine_full)}", remedy=_REMEDY)
     found = _AUXILIARY.fullmatch(path)
     return "default" if found is None else found["name"]
 

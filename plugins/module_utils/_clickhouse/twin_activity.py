@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What goes on in the two tables of a replica that a move must not meet."""
+"""Reads the activity in the two tables of a replica that a move must not meet."""
 
 from __future__ import annotations
 
@@ -17,33 +17,34 @@ from .._partmove.formats.sql import literal
 from .._partmove.text import shortened
 from .._partmove.twin.move.tables import ActivityInProgress, TwinTables
 from .client import ClickHouseClient
-from .twin_sql import both_tables, texts
+from .twin_sql import pair_condition, sql_list
 
 _NOT_WRITABLE = {
     "is_read_only": "read only",
     "is_write_once": "one that is written to once",
     "is_broken": "broken",
 }
-"""Columns of system.disks, and what they say."""
+"""Column of system.disks → what the disk is if the column is true."""
 _COPY = "always_use_copy_instead_of_hardlinks"
 
 
 def read_activity(
     client: ClickHouseClient, tables: TwinTables, partition_ids: Sequence[str]
 ) -> ActivityInProgress:
-    """As TwinServers has it, of the server of one replica."""
-    names = both_tables(tables)
-    of_table = [*_changing(client, names), *statements_under_way(client, tables)]
+    """Implement `TwinServers.activity` for the server of one replica."""
+    names = pair_condition(tables)
+    of_table = [*_unfinished_changes(client, names), *statements_in_progress(client, tables)]
     of_partition: dict[str, list[str]] = defaultdict(list)
-    # With a reason it was set aside by the server, under a name that nobody can attach, as after a SIGKILL.
+    # Parts with a reason were detached by the server, for example after a SIGKILL, under names that cannot be
+    # attached.
     for table, partition_id, name in client.rows(
         "SELECT table, partition_id, name FROM system.detached_parts"
-        f" WHERE {names} AND partition_id IN {texts(partition_ids)} AND reason = ''"
+        f" WHERE {names} AND partition_id IN {sql_list(partition_ids)} AND reason = ''"
     ):
         of_partition[partition_id].append(f"{table} has {name} in its detached folder")
     for table, partition_id in client.rows(
         f"SELECT table, partition_id FROM system.merges WHERE {names}"
-        f" AND partition_id IN {texts(partition_ids)}"
+        f" AND partition_id IN {sql_list(partition_ids)}"
     ):
         of_partition[partition_id].append(f"parts of {table} are being merged")
     for table, kind, part in client.rows(
@@ -63,12 +64,12 @@ def read_activity(
         {each: sorted(of_partition[each]) for each in partition_ids},
         free,
         float(now),
-        {**_not_writable(client, known.get("disks", frozenset())), **_copying(client, tables)},
+        {**_not_writable(client, known.get("disks", frozenset())), **_copy_reason(client, tables)},
     )
 
 
 def _known_columns(client: ClickHouseClient) -> dict[str, set[str]]:
-    """Those of the system tables that not every version has, or not with all of them, by table."""
+    """Return the columns of the system tables that some versions lack, by table."""
     known: dict[str, set[str]] = defaultdict(set)
     for table, column in client.rows(
         "SELECT table, name FROM system.columns WHERE database = 'system' AND table IN ('disks', 'moves')"
@@ -78,12 +79,12 @@ def _known_columns(client: ClickHouseClient) -> dict[str, set[str]]:
 
 
 def _moves(client: ClickHouseClient, names: str) -> list[list[str]]:
-    """Parts that go from disk to disk: table, name of the part, and disk."""
+    """Return parts that move between disks: table, name of the part, and disk."""
     return client.rows(f"SELECT table, part_name, target_disk_name FROM system.moves WHERE {names}")
 
 
 def _not_writable(client: ClickHouseClient, columns: Collection[str]) -> dict[str, str]:
-    """Disk → why nothing is linked on it."""
+    """Map each disk to the reason why no hard link can be made on it."""
     signs = [each for each in _NOT_WRITABLE if each in columns]
     shown = ", ".join(["name", *(f"toString({each})" for each in signs)])
     found = {}
@@ -94,8 +95,8 @@ def _not_writable(client: ClickHouseClient, columns: Collection[str]) -> dict[st
     return found
 
 
-def _copying(client: ClickHouseClient, tables: TwinTables) -> dict[str, str]:
-    """Why an ATTACH would copy whatever the disk, where it would."""
+def _copy_reason(client: ClickHouseClient, tables: TwinTables) -> dict[str, str]:
+    """Return why an ATTACH would copy the data on every disk, as {"": reason}; {} if it would not."""
     rows = client.rows(f"SELECT value FROM system.merge_tree_settings WHERE name = {literal(_COPY)}")
     of_server = any(value not in ("0", "false") for (value,) in rows)
     of_table = re.search(rf"\b{_COPY} = (\w+)", tables.hot.definition)
@@ -104,8 +105,8 @@ def _copying(client: ClickHouseClient, tables: TwinTables) -> dict[str, str]:
     return {"": f"the setting {_COPY} is on for {tables.hot}"}
 
 
-def _changing(client: ClickHouseClient, names: str) -> list[str]:
-    """Mutations that are not done, and rows that were updated in place, of which no ATTACH knows."""
+def _unfinished_changes(client: ClickHouseClient, names: str) -> list[str]:
+    """Return unfinished mutations, and patch parts: updated rows, which an ATTACH would not clone."""
     mutations = client.rows(f"SELECT table, mutation_id FROM system.mutations WHERE is_done = 0 AND {names}")
     patches = client.rows(
         f"SELECT table, name FROM system.parts WHERE active AND {names}"
@@ -117,21 +118,21 @@ def _changing(client: ClickHouseClient, names: str) -> list[str]:
     ]
 
 
-def statements_under_way(client: ClickHouseClient, tables: TwinTables) -> list[str]:
-    """Statements under way that change or rename one of the two tables, such as one of a killed run."""
+def statements_in_progress(client: ClickHouseClient, tables: TwinTables) -> list[str]:
+    """Return statements in progress that alter or rename one of the tables, for example of a killed run."""
     rows = client.rows(
         "SELECT query FROM system.processes WHERE trimLeft(query) ILIKE 'ALTER %'"
         " OR trimLeft(query) ILIKE 'EXCHANGE %' OR trimLeft(query) ILIKE 'RENAME %'"
     )
     return [
-        f"a statement goes on: {shortened(query)}"
+        f"a statement is in progress: {shortened(query)}"
         for (query,) in rows
         if any(names_table(query, table.database, table.name) for table in (tables.hot, tables.cold))
     ]
 
 
 def names_table(query: str, database: str, name: str) -> bool:
-    """Whether a statement has the name of the table, quoted or not, alone or with its database.
+    """Whether a statement contains the name of the table, quoted or not, alone or with its database.
 
     >>> [names_table(f"ALTER TABLE {each} ADD", "db", "hits") for each in ("hits", "`db`.`hits`", "db.hits")]
     [True, True, True]
@@ -151,16 +152,16 @@ def _add_queued(
     of_table: list[str],
     of_partition: Mapping[str, list[str]],
 ) -> None:
-    """Add an entry of a queue to what it concerns: by the name of its part, or else all partitions."""
-    mine = [each for each in partition_ids if partition_of(part) == each]
+    """Add a queue entry to the partition of its part, or to the whole table without a partition."""
+    matching = [each for each in partition_ids if partition_of(part) == each]
     if not partition_of(part):
         of_table.append(reason)
-    for each in mine:
+    for each in matching:
         of_partition[each].append(reason)
 
 
 def partition_of(part: str) -> str:
-    """The partition id that the name of a part, or of a range of parts, begins with; empty for other text."""
+    """Return the partition id of the name of a part or of a range of parts; "" for other text."""
     for format_version in FORMAT_VERSIONS[::-1]:
         with suppress(FormatError):
             return partition_id_of(part, format_version, "system.replication_queue")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Partitions between a table and its cold twin, by SQL: what servers are asked, and what they are told."""
+"""Queries and statements for partitions between a table and its cold twin."""
 
 from __future__ import annotations
 
@@ -24,31 +24,30 @@ from .._partmove.twin.move.tables import (
     TwinTables,
 )
 from .._partmove.twin.table.pair import TABLE
-from .auxiliary import tells_ensembles
+from .auxiliary import reports_ensembles
 from .client import ClickHouseClient, QueryRefused
 from .options import ClickHouseOptions
 from .replica_table import ReplicaClients
 from .table_definition import definition_of, ensemble_in
 from .twin_activity import read_activity
-from .twin_sql import both_tables, one_table, texts
+from .twin_sql import pair_condition, sql_list, table_condition
 
 DEFAULT_TWIN = f"{TABLE}_cold"
 
-_NOT_THERE = frozenset({232, 384})
-"""Codes of a DROP PART that did nothing: there is no such active part, or a merge or mutation has it."""
+_NOT_DROPPED = frozenset({232, 384})
+"""Codes of a DROP PART without effect: no such active part, or a merge or mutation has the part."""
 _NOT_DONE = frozenset({36, 48, 62, 122, 243, 497})
-"""Codes of an ATTACH that was refused before it did anything: what it was told cannot be, or lacks room or
-permission."""
+"""Codes of an ATTACH that the server refused before any effect: wrong argument, no room or no permission."""
 _EVERY_REPLICA = 2
-"""What makes a server wait for all of them; newer versions also know the setting as alter_sync."""
+"""The value with which a server waits for all replicas. Newer versions also call the setting alter_sync."""
 
 
 class TwinOfReplica(NamedTuple):
-    """The twin that a replica has, and what one is made of.
+    """The twin of a replica, or what is needed to create it.
 
-    name: of the twin, as it stands in SQL.
-    engine, create: of the hot table, as `create_statement` takes them.
-    found: None where there is no twin yet.
+    name: name of the twin, quoted for SQL.
+    engine, create: texts of the hot table, for `create_statement`.
+    found: the twin; None if there is none yet.
     """
 
     client: ClickHouseClient
@@ -63,33 +62,33 @@ class HttpTwinServers:
     """Implements TwinServers over the HTTP interface."""
 
     def __init__(self, options: ClickHouseOptions, twin: str = DEFAULT_TWIN) -> None:
-        """``twin`` is the name of a twin, with TABLE in it; raises PartMoveError where that is not so."""
+        """``twin``: the name of a twin, with TABLE in it. Raises PartMoveError for another text."""
         self._clients = ReplicaClients(options)
         if TABLE not in twin or twin == TABLE:
             raise PartMoveError(
-                f"The name of the twin is {twin!r}, without {TABLE} or nothing else",
+                f"The name of the twin is {twin!r}, which lacks {TABLE} or has no other text",
                 remedy=f"Write it as {DEFAULT_TWIN}",
             )
         self._twin = twin
-        self._names_ensembles: dict[str, bool] = {}
+        self._ensembles_reported: dict[str, bool] = {}
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
-        """Raises PartMoveError where the server has not exactly one such replica, or no twin of it."""
+        """Implement `TwinServers.tables`. Raises PartMoveError unless the server has one such pair."""
         client = self._clients.of(shard_path, replica.name, replica.host)
         hot = self._hot(client, shard_path, replica)
         return TwinTables(replica, client.label, hot, self._table(client, hot.database, self._twin_of(hot)))
 
-    def look(self, shard_path: str, replica: TwinReplica) -> TwinOfReplica:
-        """The hot table of the replica, and what its twin is, or how it would be created."""
+    def read_twin(self, shard_path: str, replica: TwinReplica) -> TwinOfReplica:
+        """Return the hot table of the replica, and its twin or the texts to create it."""
         client = self._clients.of(shard_path, replica.name, replica.host)
         hot = self._hot(client, shard_path, replica)
         twin = self._twin_of(hot)
-        there = client.rows(
+        exists = client.rows(
             f"SELECT engine FROM system.tables WHERE database = {literal(hot.database)}"
             f" AND name = {literal(twin)}"
         )
-        found = self._table(client, hot.database, twin) if there else None
-        ((engine, create),) = _written(client, hot.database, hot.name)
+        found = self._table(client, hot.database, twin) if exists else None
+        ((engine, create),) = _definition_texts(client, hot.database, hot.name)
         return TwinOfReplica(
             client, hot, f"{identifier(hot.database)}.{identifier(twin)}", engine, create, found
         )
@@ -98,7 +97,7 @@ class HttpTwinServers:
         return self._twin.replace(TABLE, hot.name)
 
     def _hot(self, client: ClickHouseClient, shard_path: str, replica: TwinReplica) -> TwinTable:
-        of_hot = " AND zookeeper_name = 'default'" if self._tells_ensembles(client) else ""
+        of_hot = " AND zookeeper_name = 'default'" if self._reports_ensembles(client) else ""
         found = client.rows(
             f"SELECT database, table FROM system.replicas WHERE zookeeper_path = {literal(shard_path)}"
             f" AND replica_name = {literal(replica.name)}{of_hot}"
@@ -106,28 +105,28 @@ class HttpTwinServers:
         if len(found) != 1:
             raise PartMoveError(
                 f"{client.label} has {len(found)} tables that are replica {replica.name} of {shard_path}",
-                remedy="See that it is the server of the replica, if not name that one in endpoints, and that"
-                " the chroot of hot is the <root> that the server has for ZooKeeper",
+                remedy="Check that it is the server of the replica, else set endpoints; and check that the"
+                " chroot of hot is the <root> that the server has for ZooKeeper",
             )
         ((database, name),) = found
         return self._table(client, database, name)
 
     def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
-        """As TwinServers says; a version without one of the columns refuses the query."""
-        names = both_tables(tables)
+        """Implement `TwinServers.parts`. Raises QueryRefused if the version lacks one of the columns."""
+        names = pair_condition(tables)
         rows = self._client_of(tables).rows(
             "SELECT table, partition_id, name, toString(rows), hash_of_all_files, hash_of_uncompressed_files,"
             " toString(bytes_on_disk), disk_name, toString(toUnixTimestamp(modification_time)),"
             " toString(active)"
-            f" FROM system.parts WHERE {names} AND partition_id IN {texts(partition_ids)}"
+            f" FROM system.parts WHERE {names} AND partition_id IN {sql_list(partition_ids)}"
         )
         found: dict[tuple[str, str, bool], list[TwinPart]] = defaultdict(list)
         for table, partition_id, name, count, files, data, size, disk, modified, active in rows:
             is_active = bool(int(active))
             if is_active and not (files and data):
                 raise PartMoveError(
-                    f"{tables.server} does not tell the hashes of part {name} of {table}",
-                    remedy="See whether the part is broken, and run again",
+                    f"{tables.server} does not report the hashes of part {name} of {table}",
+                    remedy="Check whether the part is broken, and run again",
                 )
             content = PartContent(int(count), files.lower(), data.lower())
             part = TwinPart(name, content, int(size), disk, float(modified))
@@ -139,28 +138,29 @@ class HttpTwinServers:
         }
 
     def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
-        """As TwinServers says."""
+        """Implement `TwinServers.partition_ids`."""
         rows = self._client_of(tables).rows(
-            f"SELECT DISTINCT partition_id FROM system.parts WHERE active AND {one_table(tables.on(side))}"
+            "SELECT DISTINCT partition_id FROM system.parts"
+            f" WHERE active AND {table_condition(tables.on(side))}"
         )
         return sorted(partition_id for (partition_id,) in rows)
 
     def activity(self, tables: TwinTables, partition_ids: Sequence[str]) -> ActivityInProgress:
-        """As TwinServers says."""
+        """Implement `TwinServers.activity`."""
         return read_activity(self._client_of(tables), tables, partition_ids)
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
-        """As TwinServers says; rows that a policy or a mask hides are not in it."""
+        """Implement `TwinServers.checksum`. Rows that a row policy or a mask hides are left out."""
         table, client = tables.on(side), self._client_of(tables)
         columns = client.rows(
-            f"SELECT name FROM system.columns WHERE {one_table(table)}"
+            f"SELECT name FROM system.columns WHERE {table_condition(table)}"
             " AND default_kind NOT IN ('ALIAS', 'EPHEMERAL') ORDER BY position"
         )
-        # A hash of values would be NULL where one of them is.
+        # The hash of a list of values is NULL if one of the values is NULL.
         row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
         ((count, total),) = client.rows(
             f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {table.sql_name}"
-            f" WHERE _part IN {texts(parts)}"
+            f" WHERE _part IN {sql_list(parts)}"
         )
         return f"{count} rows {total}"
 
@@ -179,7 +179,7 @@ class HttpTwinServers:
         try:
             self._execute_everywhere(statement)
         except QueryRefused as error:
-            if error.code not in _NOT_THERE:
+            if error.code not in _NOT_DROPPED:
                 raise
             return False
         return True
@@ -196,34 +196,34 @@ class HttpTwinServers:
         replica = tables.replica
         return self._clients.of(tables.hot.path, replica.name, replica.host)
 
-    def _tells_ensembles(self, client: ClickHouseClient) -> bool:
-        """Whether system.replicas has the name of the ensemble, which each server is asked once."""
-        if client.label not in self._names_ensembles:
-            self._names_ensembles[client.label] = tells_ensembles(client)
-        return self._names_ensembles[client.label]
+    def _reports_ensembles(self, client: ClickHouseClient) -> bool:
+        """Whether system.replicas has the name of the ensemble; queries each server once."""
+        if client.label not in self._ensembles_reported:
+            self._ensembles_reported[client.label] = reports_ensembles(client)
+        return self._ensembles_reported[client.label]
 
     def _table(self, client: ClickHouseClient, database: str, name: str) -> TwinTable:
-        """One table as the server describes it; raises PartMoveError where it has none of the name."""
-        tells = self._tells_ensembles(client)
-        ensemble = "zookeeper_name" if tells else "''"
+        """Return the description of one table. Raises PartMoveError if the server has no such table."""
+        reported = self._reports_ensembles(client)
+        ensemble = "zookeeper_name" if reported else "''"
         replicas = client.rows(
             f"SELECT {ensemble}, zookeeper_path, replica_name, toString(total_replicas),"
             " toString(active_replicas), toString(is_readonly), toString(is_session_expired)"
             f" FROM system.replicas WHERE database = {literal(database)} AND table = {literal(name)}"
         )
-        tables = _written(client, database, name)
+        tables = _definition_texts(client, database, name)
         if len(replicas) != 1 or len(tables) != 1:
             raise PartMoveError(
                 f"{client.label} has no replicated table {database}.{name}",
-                remedy="Create the twin on every replica, with its path in the auxiliary ensemble, or say"
-                " with twin how it is named",
+                remedy="Create the twin on every replica, with its path in the auxiliary ensemble, or set"
+                " twin to the way twins are named",
             )
         ((where, path, replica, total, active, is_readonly, is_expired),) = replicas
         ((engine, create),) = tables
         return TwinTable(
             database,
             name,
-            where if tells else ensemble_in(engine, f"{database}.{name}"),
+            where if reported else ensemble_in(engine, f"{database}.{name}"),
             path,
             replica,
             definition_of(engine, create, f"{database}.{name}"),
@@ -233,8 +233,8 @@ class HttpTwinServers:
         )
 
 
-def _written(client: ClickHouseClient, database: str, name: str) -> list[list[str]]:
-    """The engine of a table and the statement that creates it, as the server writes them."""
+def _definition_texts(client: ClickHouseClient, database: str, name: str) -> list[list[str]]:
+    """Return the engine of a table, and its CREATE statement, as the server writes them."""
     return client.rows(
         "SELECT engine_full, create_table_query FROM system.tables"
         f" WHERE database = {literal(database)} AND name = {literal(name)}"

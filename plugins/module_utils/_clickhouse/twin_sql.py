@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The two tables of a replica as they stand in SQL."""
+"""SQL conditions on the two tables of a replica."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .._partmove.formats.sql import literal
 from .._partmove.twin.move.tables import TwinTable, TwinTables
 
 
-def one_table(table: TwinTable) -> str:
+def table_condition(table: TwinTable) -> str:
     return f"database = {literal(table.database)} AND table = {literal(table.name)}"
 
 
-def both_tables(tables: TwinTables) -> str:
+def pair_condition(tables: TwinTables) -> str:
     names = f"({literal(tables.hot.name)}, {literal(tables.cold.name)})"
     return f"database = {literal(tables.hot.database)} AND table IN {names}"
 
 
-def texts(texts: Sequence[str]) -> str:
-    return f"({', '.join(literal(each) for each in texts)})"
+def sql_list(sql_list: Sequence[str]) -> str:
+    return f"({', '.join(literal(each) for each in sql_list)})"

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tables of the engine Merge over a table and its twin, beside them or in front, on every replica.
+"""Creates reading tables, of the engine Merge, over a table and its twin on every replica.
 
 *Beside*: ``hits_all`` reads ``hits`` and ``hits_cold``. *In front*: ``hits`` reads ``hits_hot`` and
-``hits_hot_cold``. To get there the reading table is created as ``hits_hot``, as a Merge table never reads
-itself, and exchanges its name with the hot table.
+``hits_hot_cold``. For *in front* the reading table is created as ``hits_hot``, because a Merge table never
+reads itself, and then exchanges its name with the hot table.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from .client import ClickHouseClient
 from .options import ClickHouseOptions
 from .pair_servers import HttpPairServers
 from .twin_creation import TwinPlace
-from .twin_sql import one_table
+from .twin_sql import table_condition
 
 BESIDE, IN_FRONT = f"{TABLE}_all", f"{TABLE}_hot"
-"""The names of a reading table beside, and of the table that it was put in front of."""
+"""Default names: of a reading table beside, and of the hot table behind a reading table in front."""
 
 
 class ViewNames(NamedTuple):
-    """The names of one replica: ``reading`` is to read ``hot`` and ``twin``; in ``database``."""
+    """The names on one replica, in ``database``: the reading table ``reading`` reads ``hot`` and ``twin``."""
 
     database: str
     reading: str
     hot: str
     twin: str
     free: str
-    """Where the reading table is created: the name that the hot table is to get, or its own."""
+    """The name under which the reading table is created: the future name of the hot table, or ``reading``."""
 
 
 class TwinViewSteps(NamedTuple):
-    """What gives a replica its reading table; no statements where it has it."""
+    """The statements that give a replica its reading table; none if the replica has it."""
 
     replica: str
     client: ClickHouseClient
@@ -50,17 +50,17 @@ class TwinViewSteps(NamedTuple):
 
     @property
     def exchanges(self) -> bool:
-        """Whether names are exchanged, so that no partition may be between the tables."""
+        """Whether a statement exchanges names; then no partition may be between the tables."""
         return any(each.startswith("EXCHANGE ") for each in self.statements)
 
     def carry_out(self) -> None:
-        """Do it; raises PartMoveError where the server does not."""
+        """Execute the statements. Raises PartMoveError if the server fails."""
         for each in self.statements:
             self.client.execute(each)
 
 
 class TwinViews(HttpPairServers):
-    """Finds out what each replica lacks. ``name`` is the template of `BESIDE` or `IN_FRONT`."""
+    """Decides the statements for each replica. ``name``: the template of `BESIDE` or `IN_FRONT`."""
 
     def __init__(
         self, options: ClickHouseOptions, place: TwinPlace, twin: str, name: str, *, in_front: bool
@@ -68,23 +68,23 @@ class TwinViews(HttpPairServers):
         super().__init__(options, place, twin)
         if TABLE not in name or name in (TABLE, twin):
             raise PartMoveError(
-                f"The name of the reading table is {name!r}, without {TABLE}, or no other name",
+                f"The name of the reading table is {name!r}, which lacks {TABLE} or is no other name",
                 remedy=f"Write it as {BESIDE}, or in front as {IN_FRONT}",
             )
         self._name = name
         self._in_front = in_front
 
     def steps(self, shard_path: str, replica: TwinReplica) -> TwinViewSteps:
-        """What is to be done; raises PartMoveError where nothing may be."""
+        """Return the statements for a replica. Raises PartMoveError if none may be executed."""
         found = self.find(shard_path, replica)
         client = self._clients.of(shard_path, replica.name, replica.host)
         names = self._names_in_front(found) if self._in_front else self._names_beside(found)
         home = found.home.name
         is_exchanged = not self._in_front or home == names.hot
-        # Before the exchange the reading table is where the hot table will be.
-        there = names.reading if is_exchanged else names.free
+        # Before the exchange the reading table has the future name of the hot table.
+        name = names.reading if is_exchanged else names.free
         database = identifier(names.database)
-        table = found.home._replace(name=there)
+        table = found.home._replace(name=name)
         statements = self._creation(client, found, names, table)
         if not is_exchanged:
             pair = f"{database}.{identifier(names.reading)} AND {database}.{identifier(names.free)}"
@@ -94,16 +94,16 @@ class TwinViews(HttpPairServers):
     def _names_beside(self, found: LocatedTables) -> ViewNames:
         pair = found.pair
         if pair is None:
-            raise _lacks_twin(found)
+            raise _missing_twin(found)
         name = locate_name(pair, self._twin)
         reading = self._name.replace(TABLE, name.name)
         return ViewNames(name.database, reading, name.name, name.twin, reading)
 
     def _names_in_front(self, found: LocatedTables) -> ViewNames:
         if found.away is None:
-            raise _lacks_twin(found)
+            raise _missing_twin(found)
         home, twin = found.home.name, found.away.name
-        in_front = _without(self._name, home)
+        in_front = _match_template(self._name, home)
         candidates = [(home, self._name.replace(TABLE, home))]
         candidates += [(in_front, home)] if in_front else []
         for reading, hot in candidates:
@@ -115,11 +115,11 @@ class TwinViews(HttpPairServers):
                         remedy="Read by a table beside the two, with in_front false",
                     )
                 return ViewNames(found.home.database, reading, hot, twin, hot)
-        wanted = self._twin.replace(TABLE, candidates[0][1])
+        required = self._twin.replace(TABLE, candidates[0][1])
         raise PartMoveError(
-            f"{found.server}: {found.home} would become {candidates[0][1]}, and its twin is {twin} and not"
-            f" {wanted}, by which moves find it then",
-            remedy=f"RENAME TABLE {found.away} TO {found.home.database}.{wanted} on every replica, while no"
+            f"{found.server}: {found.home} would become {candidates[0][1]}, and moves would then look for its"
+            f" twin as {required}, and not as {twin}",
+            remedy=f"RENAME TABLE {found.away} TO {found.home.database}.{required} on every replica, while no"
             " partition is being moved, and run again",
         )
 
@@ -127,7 +127,7 @@ class TwinViews(HttpPairServers):
         self, client: ClickHouseClient, found: LocatedTables, names: ViewNames, table: TwinTable
     ) -> tuple[str, ...]:
         """The statement that makes the table the reading one; none where it is."""
-        there = client.rows(
+        existing = client.rows(
             f"SELECT engine, engine_full FROM system.tables WHERE database = {literal(table.database)}"
             f" AND name = {literal(table.name)}"
         )
@@ -135,15 +135,15 @@ class TwinViews(HttpPairServers):
         engine = f"Merge({literal(names.database)}, {literal(f'^({tables})$')})"
         drop: tuple[str, ...] = ()
         verb = "CREATE TABLE"
-        if there:
-            ((kind, written),) = there
+        if existing:
+            ((kind, written),) = existing
             if kind != "Merge":
                 raise PartMoveError(
                     f"{found.server} has a table {table} of the engine {kind}",
                     remedy="Give another name to the reading table",
                 )
-            if written == engine and _columns(client, one_table(table)) == _columns(
-                client, one_table(found.home)
+            if written == engine and _columns(client, table_condition(table)) == _columns(
+                client, table_condition(found.home)
             ):
                 return ()
             # It has no rows of its own. Only some databases replace a table in one step.
@@ -154,9 +154,7 @@ class TwinViews(HttpPairServers):
         return (*drop, f"{verb} {table.sql_name} AS {found.home.sql_name} ENGINE = {engine}")
 
 
-def steps_to_reading(
-    servers: TwinViews, shard_path: str, replicas: Sequence[TwinReplica]
-) -> list[TwinViewSteps]:
+def plan_views(servers: TwinViews, shard_path: str, replicas: Sequence[TwinReplica]) -> list[TwinViewSteps]:
     """What is to be done for each replica, in their order; raises PartMoveError, so that nothing is done."""
     return [servers.steps(shard_path, each) for each in replicas]
 
@@ -168,14 +166,14 @@ def _columns(client: ClickHouseClient, table: str) -> list[list[str]]:
     )
 
 
-def _without(template: str, name: str) -> str:
+def _match_template(template: str, name: str) -> str:
     """What TABLE stands for in the template, where that makes the name; else empty."""
     before, after = template.split(TABLE, 1)
     fits = name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
     return name[len(before) : len(name) - len(after)] if fits else ""
 
 
-def _lacks_twin(found: LocatedTables) -> PartMoveError:
+def _missing_twin(found: LocatedTables) -> PartMoveError:
     return PartMoveError(
         f"{found.server} has no twin of {found.home} at its place", remedy="Create it with twin_table first"
     )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an audit of twins asks of servers, and the statements that it tells."""
+"""Implements the queries of an audit of twins, and writes the statements of its findings."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient
 from .twin_activity import partition_of
 from .twin_servers import HttpTwinServers
-from .twin_sql import texts
+from .twin_sql import sql_list
 
 _BLOCKS = ("blocks", "async_blocks", "deduplication_hashes")
-"""Where a table keeps what it has inserted; which of them there are depends on the version."""
-_OF_CLONES = "%\\_replace\\_from\\_%"
-"""What an ATTACH … FROM writes there is named so."""
+"""Znodes in which a table keeps its inserted blocks; the version decides which of them exist."""
+_CLONE_BLOCKS = "%\\_replace\\_from\\_%"
+"""Pattern for the names of the block znodes that an ATTACH … FROM creates."""
 
 
 class HttpTwinWitnesses(HttpTwinServers):
     """Implements TwinWitnesses over the HTTP interface."""
 
     def pair(self, shard_path: str, replica: TwinReplica) -> ReplicaTables:
-        """As TwinWitnesses says."""
-        found = self.look(shard_path, replica)
-        is_exchanged = found.found is None and self._has_given_its_name(found.client, found.hot)
-        return ReplicaTables(replica, found.client.label, found.hot, found.found, is_exchanged)
+        """Implement `TwinWitnesses.pair`."""
+        twin = self.read_twin(shard_path, replica)
+        is_exchanged = twin.found is None and self._gave_its_name(twin.client, twin.hot)
+        return ReplicaTables(replica, twin.client.label, twin.hot, twin.found, is_exchanged)
 
-    def _has_given_its_name(self, client: ClickHouseClient, table: TwinTable) -> bool:
-        """Whether a table in an auxiliary ensemble has the name whose twin this one is named as."""
+    def _gave_its_name(self, client: ClickHouseClient, table: TwinTable) -> bool:
+        """Whether the table gave its name to a table in an auxiliary ensemble, and is named as its twin."""
         before, _table, after = self._twin.partition(TABLE)
         name = table.name[len(before) : len(table.name) - len(after)]
         if self._twin.replace(TABLE, name) != table.name:
@@ -44,20 +44,20 @@ class HttpTwinWitnesses(HttpTwinServers):
         return (table.database, name) in auxiliary_tables(client)
 
     def inserted(self, tables: TwinTables) -> Mapping[str, Collection[str]]:
-        """As TwinWitnesses says; nothing where the version tells of the default ensemble only."""
+        """Implement `TwinWitnesses.inserted`; {} if the version reads only the default ensemble."""
         client = self._client_of(tables)
         if not _reads_all_ensembles(client):
             return {}
         where = f"zookeeperName = {literal(tables.cold.ensemble)} AND path = "
         path = tables.cold.path
-        there = client.rows(
-            f"SELECT name FROM system.zookeeper WHERE {where}{literal(path)} AND name IN {texts(_BLOCKS)}"
+        existing = client.rows(
+            f"SELECT name FROM system.zookeeper WHERE {where}{literal(path)} AND name IN {sql_list(_BLOCKS)}"
         )
         found: dict[str, set[str]] = defaultdict(set)
-        for (name,) in there:
+        for (name,) in existing:
             for (part,) in client.rows(
                 f"SELECT value FROM system.zookeeper WHERE {where}{literal(f'{path}/{name}')}"
-                f" AND name NOT LIKE {literal(_OF_CLONES)}"
+                f" AND name NOT LIKE {literal(_CLONE_BLOCKS)}"
             ):
                 found[partition_of(part)].add(part)
         return {each: parts for each, parts in found.items() if each}
@@ -73,10 +73,10 @@ def _reads_all_ensembles(client: ClickHouseClient) -> bool:
 
 
 def statements_of(tables: TwinTables, check: ManualCheck) -> list[str]:
-    """What compares the rows, where that has to be done, and what drops those that are there twice."""
+    """Return the SELECT that compares rows, if needed, and the statements that drop duplicate parts."""
     sums = [
         f"SELECT {literal(str(tables.on(side)))} AS place, count() AS rows, sum(cityHash64(*)) AS hash"
-        f" FROM {tables.on(side).sql_name} WHERE _part IN {texts(parts)}"
+        f" FROM {tables.on(side).sql_name} WHERE _part IN {sql_list(parts)}"
         for side, parts in check.compare.items()
     ]
     drops = [f"ALTER TABLE {tables.on(side).sql_name} DROP PART {literal(part)}" for side, part in check.drop]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a server knows of the partitions of its replicated tables: their size, and what is done to them."""
+"""Reads facts about the partitions of a server's replicated tables: sizes, mutations, merges and reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient
 
 READ_DAYS = 7
-"""How far back reads are counted."""
+"""The number of past days in which reads are counted."""
 
 _REPLICATED = "(database, table) IN (SELECT database, table FROM system.replicas)"
 _PARTS = f"""
@@ -33,34 +33,35 @@ _FINISHED = f"type = 'QueryFinish' AND event_date >= today() - {READ_DAYS}"
 _READS = """
     SELECT name, count() AS reads FROM system.query_log ARRAY JOIN partitions AS name
     WHERE {condition} GROUP BY name"""
-_A_DAY = 86_400
+_DAY_SECONDS = 86_400
 
 
 class PartitionUsage(NamedTuple):
-    """Something that one server knows of a partition; what a row says nothing about is None in it."""
+    """Some facts that one server knows of a partition. A field is None if the row does not cover it."""
 
     shard_path: str
     partition_id: str
     sql_table: str
-    """Database and table as they stand in SQL."""
+    """Database and table, quoted for SQL."""
     replica: str | None = None
-    """The replica of the table that the server is."""
+    """The replica that the server is."""
     active_parts: int | None = None
     rows: int | None = None
     bytes_on_disk: int | None = None
     data_version: int | None = None
-    """The least of its active parts: mutations with greater numbers have not reached all of them."""
+    """The lowest data version of the active parts. Mutations with greater numbers have not reached all."""
     is_queued: int | None = None
-    """1 where one of its parts is in a merge or a mutation that the replica has still to do."""
+    """1 if a merge or mutation in the replication queue of the replica has one of its parts."""
     mutation: int | None = None
-    """The greatest number of a mutation that is not done."""
+    """The greatest number of an unfinished mutation."""
     has_log: bool | None = None
-    """Whether the server knows who has read what."""
+    """Whether the server has a query log with partitions."""
     reads: int | None = None
-    """Queries that have read it, today and in the READ_DAYS days before."""
+    """Queries that have read the partition, today and in the READ_DAYS days before."""
     reads_within: Mapping[int, int] | None = None
-    """Queries that have read it, by window in milliseconds. The row of its active parts has a 0 for each
-    window of which the server knows; what has read it is in other rows, and adds up."""
+    """Window in milliseconds → queries that have read the partition.
+
+    The row of the active parts has 0 for each window that the log covers; other rows have counts to add."""
 
 
 class _Table(NamedTuple):
@@ -70,17 +71,18 @@ class _Table(NamedTuple):
 
 
 _Tables = Mapping[tuple[str, str], "_Table"]
-"""The replicated tables of a server by database and name, without those in auxiliary ensembles."""
+"""The replicated tables of a server by database and name, without tables in auxiliary ensembles."""
 
 
 def read_usage(
     client: ClickHouseClient, windows: Mapping[int, int] | None = None
 ) -> Iterator[PartitionUsage]:
-    """All that the server knows, in any order, with several rows for a partition.
+    """Yield all facts of the server, in any order, with several rows for a partition.
 
-    ``windows`` are those to count reads in besides READ_DAYS: their lengths in milliseconds, with the moments
-    at which they begin in seconds since 1970. Only the names of its tables are kept in memory. Raises
-    PartMoveError as the client does.
+    windows: length in milliseconds → beginning in seconds since 1970. Reads are counted in these windows in
+    addition to READ_DAYS.
+
+    Only the names of tables are kept in memory. Raises PartMoveError as the client does.
     """
     tables = _tables(client)
     has_log = _has_log(client)
@@ -101,7 +103,7 @@ def read_usage(
 
 
 def _tables(client: ClickHouseClient) -> _Tables:
-    """Those whose path is one of hot."""
+    """Return the replicated tables whose path is in hot."""
     found = client.rows("SELECT database, table, zookeeper_path, replica_name FROM system.replicas")
     auxiliary = auxiliary_tables(client)
     return {
@@ -114,7 +116,7 @@ def _tables(client: ClickHouseClient) -> _Tables:
 def _rows(client: ClickHouseClient, tables: _Tables, sql: str) -> Iterator[PartitionUsage]:
     for row in client.stream(sql):
         table = tables.get((row.pop("database"), row.pop("table")))
-        if table is not None:  # else it was made just now
+        if table is not None:  # else the table was created just now
             partition_id = row.pop("partition_id")
             numbers: dict[str, Any] = {name: int(value) for name, value in row.items()}
             known = PartitionUsage(table.shard_path, partition_id, table.sql, table.replica)
@@ -122,7 +124,7 @@ def _rows(client: ClickHouseClient, tables: _Tables, sql: str) -> Iterator[Parti
 
 
 def _has_log(client: ClickHouseClient) -> bool:
-    """Whether the version notes partitions, and the log is on: this very server has queries in it."""
+    """Whether the version logs partitions, and the log is on: this server has finished queries in it."""
     columns = client.rows(
         "SELECT count() FROM system.columns"
         " WHERE database = 'system' AND table = 'query_log' AND name = 'partitions'"
@@ -133,8 +135,8 @@ def _has_log(client: ClickHouseClient) -> bool:
 
 
 def _is_logged_since(client: ClickHouseClient, since: int) -> bool:
-    """Whether the log reaches back to the moment and was on after it."""
-    older = f"event_date <= toDate(toDateTime({since + _A_DAY})) AND event_time <= toDateTime({since})"
+    """Whether the log covers the time since the moment: it has a query from before and one from after."""
+    older = f"event_date <= toDate(toDateTime({since + _DAY_SECONDS})) AND event_time <= toDateTime({since})"
     return all(
         client.rows(f"SELECT 1 FROM system.query_log WHERE {condition} LIMIT 1")
         for condition in (older, _finished_since(since))
@@ -142,9 +144,9 @@ def _is_logged_since(client: ClickHouseClient, since: int) -> bool:
 
 
 def _finished_since(since: int) -> str:
-    """What holds for queries that have ended since the moment."""
-    # The log is sorted by the date, which is that of the server's time zone.
-    date = f"event_date >= toDate(toDateTime({max(since - _A_DAY, 0)}))"
+    """Return the condition for queries that finished since the moment."""
+    # The log is sorted by date, in the time zone of the server.
+    date = f"event_date >= toDate(toDateTime({max(since - _DAY_SECONDS, 0)}))"
     return f"type = 'QueryFinish' AND {date} AND event_time >= toDateTime({since})"
 
 

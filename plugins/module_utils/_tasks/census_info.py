@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._clickhouse.census_servers import ask_servers
+from .._clickhouse.census_servers import query_servers
 from .._clickhouse.settings import clients_of
 from .._partmove.census.census import Places
 from .._partmove.census.report import result_of
@@ -40,5 +40,5 @@ class CensusInfo:
         """Read every znode, then query the servers, so that they know tables created meanwhile."""
         hot = resources.open_ensemble("hot", reads_per_second=self._reads_per_second)
         census = take_census(hot, self._places)
-        answers = None if self._clients is None else ask_servers(self._clients)
+        answers = None if self._clients is None else query_servers(self._clients)
         self._found = result_of(census, self._limits, int(resources.clock.now() * 1000), answers)

@@ -55,14 +55,14 @@ class ConfigReload:
         """Check the server, and reload its configuration if a reload could help."""
         server = self._server
         self._version = server.version()
-        self._known = known = server.look()
+        self._known = known = server.read_state()
         if known.read is None and known.answers is None:
             raise PartMoveError(
                 f"{self._label} does not report whether it knows the auxiliary ensemble {self._name}",
                 remedy="Run the module on the host of the server, and give as preprocessed the file in which"
                 " the server writes its preprocessed configuration",
             )
-        if not server.unlike(known):
+        if not server.difference(known):
             return
         if not self._may_reload:
             self._judge(known)
@@ -71,7 +71,7 @@ class ConfigReload:
         else:
             self._reason = server.reload()
             if not self._reason:
-                self._known = server.look()
+                self._known = server.read_state()
                 self._judge(self._known)
                 self._changed = not self._reason
 
@@ -83,4 +83,4 @@ class ConfigReload:
                 f" {known.problem}",
                 remedy="Check that its members serve this server, and that the znode of its root exists",
             )
-        self._reason = self._server.unlike(known)
+        self._reason = self._server.difference(known)

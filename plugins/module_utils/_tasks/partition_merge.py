@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .._clickhouse.merge_servers import HttpMergeServers, ReplicaNow
+from .._clickhouse.merge_servers import HttpMergeServers, PartitionOnReplica
 from .._clickhouse.options import ClickHouseOptions
 from .._partmove.errors import FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
 from .._partmove.formats.layout import check_shard_path
@@ -218,7 +218,7 @@ class PartitionMerge:
         finally:
             self._leases.release(lease)
 
-    def _busy_reason(self, now: ReplicaNow) -> str:
+    def _busy_reason(self, now: PartitionOnReplica) -> str:
         """Return why no merge may start now; empty if a merge may start."""
         if now.queue > self._max_queue:
             return (
@@ -257,10 +257,10 @@ class PartitionMerge:
                 self._optimize(running)
         return False
 
-    def _read_replicas(self, merge: Merge) -> list[tuple[Replica, ReplicaNow]]:
+    def _read_replicas(self, merge: Merge) -> list[tuple[Replica, PartitionOnReplica]]:
         path = merge.shard_path
         return [
-            (each, self._servers.look(path, each.name, each.host, merge.partition))
+            (each, self._servers.read_state(path, each.name, each.host, merge.partition))
             for each in self._tables[path].replicas
         ]
 
@@ -284,6 +284,6 @@ def _requested(params: Mapping[str, Any]) -> Iterator[Merge]:
         ) from error
 
 
-def _is_merged(replicas: Sequence[ReplicaNow]) -> bool:
+def _is_merged(replicas: Sequence[PartitionOnReplica]) -> bool:
     """Return whether all replicas have the same single part, or no parts."""
     return len({each.parts for each in replicas}) == 1 and len(replicas[0].parts) <= 1

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.pair_servers import HttpPairServers
-from .._clickhouse.twin_creation import TwinPlace, TwinSteps, steps_to_twins
+from .._clickhouse.twin_creation import TwinPlace, TwinSteps, plan_twins
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.text import parse_duration
 from .._partmove.twin.move.partition import TwinOptions
@@ -119,7 +119,7 @@ class TableMove:
         steps = [
             (path, step)
             for path in paths
-            for step in steps_to_twins(self._servers, path, read_replicas(context.hot, path), self._place)
+            for step in plan_twins(self._servers, path, read_replicas(context.hot, path), self._place)
         ]
         for path, step in steps:
             if not self._check_mode:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._clickhouse.options import ClickHouseOptions
-from .._clickhouse.twin_creation import TwinPlace, TwinSteps, steps_to_twins
+from .._clickhouse.twin_creation import TwinPlace, TwinSteps, plan_twins
 from .._clickhouse.twin_servers import HttpTwinServers
 from .._partmove.errors import EnsembleError, PartMoveError
 from .._partmove.formats.layout import check_shard_path
@@ -84,7 +84,7 @@ class TwinTables:
     def _steps(self, hot: ZnodeStore, shard_path: str) -> list[TwinSteps]:
         """Return the steps for a table; none if the table is refused. Raises EnsembleError and subclasses."""
         try:
-            return steps_to_twins(self._servers, shard_path, read_replicas(hot, shard_path), self._place)
+            return plan_twins(self._servers, shard_path, read_replicas(hot, shard_path), self._place)
         except EnsembleError:
             raise
         except PartMoveError as error:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.twin_creation import TwinPlace
-from .._clickhouse.twin_views import BESIDE, IN_FRONT, TwinViews, TwinViewSteps, steps_to_reading
+from .._clickhouse.twin_views import BESIDE, IN_FRONT, TwinViews, TwinViewSteps, plan_views
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.twin.move.record import Records, refuse_records
@@ -72,7 +72,7 @@ class TwinView:
                 self._carry_out(path, self._steps(hot, path))
 
     def _steps(self, hot: ZnodeStore, path: str) -> list[TwinViewSteps]:
-        return steps_to_reading(self._servers, path, read_replicas(hot, path))
+        return plan_views(self._servers, path, read_replicas(hot, path))
 
     def _carry_out(self, path: str, steps: list[TwinViewSteps]) -> None:
         for step in steps:

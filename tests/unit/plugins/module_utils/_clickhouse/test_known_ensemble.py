@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What of a server is otherwise than wanted; real servers are asked in test_config_reload and its kin."""
+"""The difference of an ensemble from its desired state; test_config_reload uses real servers."""
 
 from __future__ import annotations
 
@@ -24,39 +24,43 @@ UNKNOWN = "Unknown auxiliary ZooKeeper name 'cold'"
 KNOWN = KnownEnsemble(read=True, answers=True, problem="", connected=())
 
 
-def unlike(known: KnownEnsemble, *wanted: Node) -> str:
-    server = EnsembleOfServer(NOBODY, "cold", ElementContent(wanted or (Node("c1"),)), [])
-    return server.unlike(known)
+def difference(known: KnownEnsemble, *desired: Node) -> str:
+    server = EnsembleOfServer(NOBODY, "cold", ElementContent(desired or (Node("c1"),)), [])
+    return server.difference(known)
 
 
 @pytest.mark.parametrize(
-    ("known", "told", "is_known"),
+    ("known", "text", "is_known"),
     [
         (KNOWN, "", True),
         (KNOWN._replace(read=None), "", True),
         (KNOWN._replace(answers=None), "", True),
-        (KNOWN._replace(read=False), "what it has read of its configuration does not have it so", False),
+        (
+            KNOWN._replace(read=False),
+            "its preprocessed configuration does not have the desired element",
+            False,
+        ),
         (KNOWN._replace(read=None, answers=False, problem=UNKNOWN), UNKNOWN, False),
         (KNOWN._replace(answers=False, problem="Session expired"), "Session expired", True),
     ],
 )
-def test_what_is_told_of_it(known: KnownEnsemble, told: str, is_known: bool) -> None:
-    assert (unlike(known), known.is_known) == (told, is_known)
+def test_what_is_told_of_it(known: KnownEnsemble, text: str, is_known: bool) -> None:
+    assert (difference(known), known.is_known) == (text, is_known)
 
 
 @pytest.mark.parametrize(
-    ("connected", "wanted", "strange"),
+    ("connected", "desired", "strange"),
     [
         (Node("c1"), [Node("C1")], False),
         (Node("c2"), [Node("c1")], True),
         (Node("c1", "2182"), [Node("c1")], True),
         (Node("10.0.0.1"), [Node("10.0.0.2")], True),
-        # Of which name the address is cannot be told.
+        # The name of the address is unknown.
         (Node("10.0.0.1"), [Node("c1"), Node("10.0.0.2")], False),
         (Node("10.0.0.1", "2182"), [Node("c1"), Node("10.0.0.2")], True),
         (Node("::1"), [Node("[::1]")], False),
     ],
 )
-def test_a_session_with_a_member_that_is_none(connected: Node, wanted: list[Node], strange: bool) -> None:
-    told = unlike(KNOWN._replace(connected=(connected,)), *wanted)
-    assert told == (f"it has a session with {connected.address}, which is no member" if strange else "")
+def test_a_session_with_a_member_that_is_none(connected: Node, desired: list[Node], strange: bool) -> None:
+    text = difference(KNOWN._replace(connected=(connected,)), *desired)
+    assert text == (f"it has a session with {connected.address}, which is no member" if strange else "")

@@ -28,7 +28,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
         ({"timeout": float("nan")}, "The timeout for ClickHouse is nan"),
         ({"user": "mover\n"}, "The user for ClickHouse has a character that cannot be sent"),
         ({"password": "hunter2\n"}, "The password for ClickHouse has a character that cannot be sent"),
-        ({"ca": "/ca.pem"}, "ClickHouse has a ca but is not asked with TLS"),
+        ({"ca": "/ca.pem"}, "ClickHouse has a ca, but secure is false"),
         ({"ca": "/none", "secure": True}, "The TLS file /none (ca of ClickHouse) cannot be read"),
         ({"endpoints": {"r1": "ch1:x"}}, "The endpoint 'ch1:x' of replica r1 is not host:port"),
     ],

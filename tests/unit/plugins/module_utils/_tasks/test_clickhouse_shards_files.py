@@ -161,7 +161,7 @@ CLUSTER = clusters(main=shard("ch1"))
         ),
         (
             '<include_from>/nowhere/metrika.xml</include_from><remote_servers incl="servers"/>',
-            "/nowhere/metrika.xml, which the configuration takes servers from, is not there",
+            "/nowhere/metrika.xml, which the configuration takes servers from, does not exist",
         ),
     ],
 )
@@ -185,7 +185,7 @@ def test_missing_files_are_reported(folder: Path) -> None:
     with pytest.raises(PartMoveError, match=r"config\.xml does not exist"):
         read(folder / "config.xml")
     main = write(folder, f'<remote_servers incl="x">{CLUSTER}</remote_servers>')
-    with pytest.raises(PartMoveError, match="is not there"):
+    with pytest.raises(PartMoveError, match="does not exist"):
         read(main, folder / "metrika.xml")
     with pytest.raises(PartMoveError, match="has no <other>"):
         read(main, element="other")
