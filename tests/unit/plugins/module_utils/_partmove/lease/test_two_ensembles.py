@@ -95,7 +95,7 @@ def test_a_chroot_does_not_hide_the_nonce() -> None:
 
     with pytest.raises(SameEnsemble, match="exists in cold as /app/partmove/nonces/n1"):
         check_nonce_invisible(Chrooted(ensemble), ensemble.open(), "n1")
-    with pytest.raises(SameEnsemble, match="there in cold as /partmove/nonces/n1"):
+    with pytest.raises(SameEnsemble, match="exists in cold as /partmove/nonces/n1"):
         check_nonce_invisible(ensemble.open(), Chrooted(ensemble), "n1")
 
 
