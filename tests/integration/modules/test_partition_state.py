@@ -101,20 +101,21 @@ def test_refusals(pair: Pair, table: Table) -> None:
             state_task(pair, table, "COLD"),
             (
                 rf"State of partition {FIRST} of {table.path} cannot be COLD: parts of it are registered in"
-                rf" hot \(r1: {FIRST}_0_0_0, r2: {FIRST}_0_0_0\)\. Move it with part_move, .*"
+                rf" hot \(r1: {FIRST}_0_0_0, r2: {FIRST}_0_0_0\)\. Move the partition with part_move and"
+                f" state: cold, .*"
             ),
         ),
         (
             state_task(pair, table, "COLD", partition="empty"),
-            r".* cannot be COLD: no part of it is registered in cold\. Check that cold .*",
+            r".* cannot be COLD: none of its parts is registered in cold\. Check that cold .*",
         ),
         (
             state_task(pair, table, "HOT", partition=SECOND),
-            rf".* cannot be HOT: parts of it are registered in cold only \(r1: {SECOND}_0_0_0\)\. .*",
+            rf".* cannot be HOT: some of its parts are registered in cold only \(r1: {SECOND}_0_0_0\)\. .*",
         ),
         (
             state_task(pair, table, "HOT", partition="20190199"),
-            rf"The table at {table.path} has no partition 20190199\. Give the id as system\.parts has .*",
+            rf"The table at {table.path} has no partition 20190199\. Give the id as in system\.parts .*",
         ),
         (
             state_task(pair, table, "HOT", shard_path=f"{pair.base}/none"),
@@ -132,8 +133,8 @@ def test_replicas_that_differ_in_cold_are_refused(pair: Pair, table: Table) -> N
     take_out_of_hot(pair, table, FIRST)
     pair.cold.delete(f"{table.parts_path('r2')}/{table.part_names(FIRST)[0]}")
     sentence = (
-        r".* cannot be COLD: the replicas have different parts of it in cold\."
-        r" See with part_audit_info what each of them has, and repair it with part_repair\."
+        r".* cannot be COLD: the replicas have different parts in cold\."
+        r" Run part_audit_info, then part_repair with the kind of its finding\."
     )
     refused(pair, (state_task(pair, table, "COLD"), sentence))
 
@@ -147,7 +148,7 @@ def test_another_ensemble_given_as_cold_does_not_make_a_cold_partition_hot(
     wrong = pair.options["cold"] | {"chroot": chroot}
     sentence = (
         rf"Partitions of {table.path} went to the cold ensemble .*; the one given does not have it,"
-        rf" and State of {FIRST} is COLD\. Give the ensemble that the servers have as <cold_zookeeper>; .*"
+        rf" and State of {FIRST} is COLD\. Give the ensemble of <cold_zookeeper> in the servers' configuration; .*"
     )
     refused(pair, (state_task(pair, table, "HOT", cold=wrong), sentence))
 

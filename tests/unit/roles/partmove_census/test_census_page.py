@@ -98,15 +98,15 @@ def test_what_asking_servers_came_to_is_told() -> None:
     assert "and no server was asked" in words
     silent = [ServerAnswer("ch1", problem=f"ch1 is silent{HOSTILE_NAME}")]
     words = " ".join(Page(page_of(plain_tree(), silent)).words)
-    assert "which tables no server has was not judged." in words
+    assert "tables on no server were not judged." in words
     assert f"1 of 1 servers did not answer. ch1 is silent{HOSTILE_NAME}" in words
     answers = [ServerAnswer("ch1", [(SHARD, "r1"), (SHARD, "r2")])]
     words = " ".join(Page(page_of(plain_tree(), answers)).words)
-    assert "1 server asked: which tables no server has was judged by what they have." in words
-    assert "no server was asked" not in words
+    assert "1 server queried: tables on no server were judged by their system.replicas." in words
+    assert "no server was queried" not in words
 
 
-def test_what_may_not_be_read_is_told() -> None:
+def test_unreadable_znodes_are_shown() -> None:
     assert "may not be read" not in " ".join(Page(page_of(plain_tree())).words)
     secret = f"/kafka{HOSTILE_NAME}"
     text = page_of(plain_tree(), denied=[secret, f"{SHARD}/log"])
@@ -114,8 +114,8 @@ def test_what_may_not_be_read_is_told() -> None:
     check_same_elements(text, harmless)
     check_page(harmless)
     words = " ".join(" ".join(Page(text).words).split())
-    assert "Not complete: 2 znodes may not be read. Neither they nor what is below them is counted" in words
-    assert "1 table could not be judged for that reason" in words
+    assert "Not complete: 2 znodes not readable. These znodes and their descendants are not counted" in words
+    assert "1 table could not be judged for this reason" in words
     assert f"{SHARD}/log" in words
     assert secret in words
     many = " ".join(Page(page_of(plain_tree(), denied=[f"/n{each:04}" for each in range(999)])).words)
