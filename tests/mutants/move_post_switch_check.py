@@ -37,8 +37,8 @@ MUTANTS = (
     Mutant(
         "inserts in flight are not late",
         _POST_SWITCH_CHECK,
-        "held = survey.block_numbers.in_flight.get(each)",
-        "held = survey.block_numbers.in_flight.get(shard.layout.path)",
+        "held = read.block_numbers.in_flight.get(each)",
+        "held = read.block_numbers.in_flight.get(shard.layout.path)",
         ("patched/move/test_post_switch_check.py::test_an_insert_that_holds_a_block_number_is_late",),
     ),
     Mutant(
@@ -73,8 +73,8 @@ MUTANTS = (
         "servers are asked after hot was read",
         _POST_SWITCH_CHECK,
         "        failures = self._server_failures(asked, moved, detached_before)\n"
-        "        survey = self._leased.read_names(sorted(switched))\n",
-        "        survey = self._leased.read_names(sorted(switched))\n"
+        "        read = self._leased.read_names(sorted(switched))\n",
+        "        read = self._leased.read_names(sorted(switched))\n"
         "        failures = self._server_failures(asked, moved, detached_before)\n",
         ("patched/move/test_post_switch_check_order.py::test_an_insert_while_the_servers_are_asked_is_late",),
     ),

@@ -37,8 +37,8 @@ MUTANTS = (
     Mutant(
         "what is on disk and registered nowhere was dropped",
         _NOWHERE,
-        "            told.failed[each] = refuse_unregistered(on_disk)\n",
-        "            told.gone.add(each)\n",
+        "            result.failed[each] = refuse_unregistered(on_disk)\n",
+        "            result.gone.add(each)\n",
         (
             "patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[registered]",
             "patched/move/test_unregistered.py::test_what_one_server_has_is_lost_too",

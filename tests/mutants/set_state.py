@@ -22,14 +22,14 @@ MUTANTS = (
     Mutant(
         "servers are asked before the lease only",
         _STATE,
-        "            self._refuse_disks(look, partition, wanted)\n            path",
+        "            self._refuse_disks(read, partition, desired)\n            path",
         "            path",
         ("patched/move/test_set_state_refusals.py::test_the_servers_are_asked_again_under_the_lease",),
     ),
     Mutant(
         "servers are asked for what hot registers, where State is to be COLD",
         _STATE,
-        "expected = replace(partition, hot=partition.cold) if wanted is State.COLD else partition",
+        "expected = replace(partition, hot=partition.cold) if desired is State.COLD else partition",
         "expected = partition",
         ("patched/move/test_set_state.py::test_state_is_not_cold_where_no_server_has_the_parts",),
     ),
@@ -66,8 +66,8 @@ MUTANTS = (
     Mutant(
         "State is HOT with another ensemble for cold",
         _STATE,
-        "if names.is_cold and not look.shard.binding.is_proven:",
-        "if names.is_cold and look.shard.binding is None:",
+        "if names.is_cold and not read.shard.binding.is_proven:",
+        "if names.is_cold and read.shard.binding is None:",
         (
             "patched/move/test_set_state.py::test_hot_needs_a_cold_ensemble_that_says_it_is_the_one_of_the_table",
         ),
@@ -75,15 +75,15 @@ MUTANTS = (
     Mutant(
         "State is set whatever happened since it was judged",
         _STATE,
-        "leased.hot.commit([(partition_id, [op])], look.shard.fence)",
+        "leased.hot.commit([(partition_id, [op])], read.shard.fence)",
         "leased.hot.commit([(partition_id, [op])])",
         ("patched/move/test_set_state.py::test_a_table_that_does_not_come_to_rest_is_left_alone",),
     ),
     Mutant(
         "State is judged before the lease only",
         _STATE,
-        "            partition = self._checked(look, partition_id, wanted)\n            if _says",
-        "            partition = look.partitions[partition_id]\n            if _says",
+        "            partition = self._checked(read, partition_id, desired)\n            if _has_state",
+        "            partition = read.partitions[partition_id]\n            if _has_state",
         ("patched/move/test_set_state.py::test_a_part_that_arrives_in_the_last_moment_is_seen_afterwards",),
     ),
     Mutant(

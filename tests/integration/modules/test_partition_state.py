@@ -148,7 +148,8 @@ def test_another_ensemble_given_as_cold_does_not_make_a_cold_partition_hot(
     wrong = pair.options["cold"] | {"chroot": chroot}
     sentence = (
         rf"Partitions of {table.path} went to the cold ensemble .*; the one given does not have it,"
-        rf" and State of {FIRST} is COLD\. Give the ensemble of <cold_zookeeper> in the servers' configuration; .*"
+        rf" and State of {FIRST} is COLD\. Give the ensemble of <cold_zookeeper> in the servers'"
+        r" configuration; .*"
     )
     refused(pair, (state_task(pair, table, "HOT", cold=wrong), sentence))
 

@@ -29,6 +29,6 @@ def run_again_in(seconds: int) -> Refusal:
     """Say that copies have to stay for so long."""
     return Refusal(
         GateName.COPIES_NEEDED,
-        "it is hot again, and a server that is starting may still look for its copies",
+        "the partition is hot again, and a server that is starting may still need its copies in cold",
         f"Run again in {seconds} s; the copies are removed then",
     )

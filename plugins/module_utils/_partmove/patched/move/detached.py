@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What servers took out of their tables: folders in ``detached`` that were not there before."""
+"""Finds parts newly detached during a run, by the folders in ``detached``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ def detached_since(
     parts: Iterable[PartName],
     before: Mapping[str, frozenset[str]],
 ) -> dict[str, Refusal]:
-    """Partition id → which of the parts is in a ``detached`` folder by now, or that it cannot be told."""
+    """Return partition id → refusal, for given parts with a new folder in ``detached``.
+
+    ``before``: replica → names in ``detached`` at an earlier time. If a server does not answer, every
+    partition of the parts is refused.
+    """
     owners = {part.text: part.partition_id for part in parts}
     failures: dict[str, Refusal] = {}
     try:
@@ -38,7 +42,7 @@ def detached_since(
 def _newly_detached(
     servers: ServerCheck, shard: ShardFacts, before: Mapping[str, frozenset[str]]
 ) -> Iterator[tuple[str, str]]:
-    """Replica and name of each folder that was not in ``detached`` before."""
+    """Yield replica and name of each new folder in ``detached``."""
     now = servers.detached(shard) if before else {}
     for replica in sorted(now.keys() & before.keys()):
         for name in sorted(now[replica] - before[replica]):
@@ -49,5 +53,5 @@ def _detached(replica: str, name: str) -> Refusal:
     return Refusal(
         GateName.ACTIVE_ON_DISK,
         f"replica {replica} detached {name} during the run",
-        "Run part_audit_info on the shard path now, and do what it says before the server restarts",
+        "Run part_audit_info on the shard path now, and follow its remedy before the server restarts",
     )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a journal is told of partitions: which registrations a switch changes, and what a gate refused."""
+"""The journal fields of a partition about to be switched: its part znodes, and its State before and after."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from hashlib import sha256
 from ...shard.facts import PartitionFacts, RegisteredPart, state_text
 
 Payload = tuple[bytes, tuple[tuple[str, bytes], ...]]
-"""As `RegisteredPart.payload` has it."""
+"""As in `RegisteredPart.payload`."""
 
 
 def switching(
     shard_path: str, partition: PartitionFacts, parts: Sequence[RegisteredPart], state_after: str
 ) -> dict[str, object]:
-    """The fields of `Event.SWITCHING`. ``parts`` are those that go over; State has to be there.
+    """Return the fields of `Event.SWITCHING`. ``parts``: the parts to move. The State znode has to exist.
 
-    Replicas mostly register the same bytes, so that one digest is enough for all of them.
+    Replicas mostly register the same bytes, so one digest serves all of them.
     """
     replicas: dict[tuple[str, Payload], list[str]] = {}
     for part in parts:
@@ -40,16 +40,16 @@ def switching(
 
 
 def _data(payload: Payload) -> dict[str, str]:
-    """The bytes that register a part, for a repair. With the children of the legacy form they are many."""
+    """Return the bytes of the part znode for a repair, except in the legacy form with its large children."""
     data, children = payload
     return {} if children else {"data": b64encode(data).decode()}
 
 
 def digest_of(payload: Payload) -> str:
-    """SHA-256 of the znodes of a part, in hexadecimal digits.
+    """Return the SHA-256 of the znodes of a part, in hexadecimal digits.
 
-    Of each znode, the part itself and then its children, it takes the name (none for the part), a blank, the
-    number of bytes, a newline, and the data.
+    The digest covers the part znode, then its children. For each znode these are the name (empty for the
+    part), a blank, the number of bytes, a newline, and the data.
     """
     data, children = payload
     digest = sha256(b" %d\n%b" % (len(data), data))

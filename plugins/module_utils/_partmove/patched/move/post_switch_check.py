@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""After the switch: did a part or a replica arrive that nothing could keep out? Then the switch is undone.
+"""The check after a switch to cold: if a part or a replica arrived meanwhile, the switch is undone.
 
-An insert takes no lock that a move could check, so one can be committed between the last look and
-the switch. Its part is found here, and the partition is registered in hot again in one multi, before
-a merge of the new part with the cold ones can do harm. The copies stay in cold: a server that is
-starting right now may have read hot before that and must still find them.
+No lock keeps an insert out, so an insert can be committed between the last read and the switch. The check
+finds its part, and registers the partition in hot again in one multi, before a merge of the new part with the
+cold parts can do harm. The copies stay in cold: a starting server may have read hot before this multi, and
+must still find the copies.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from .detached import detached_since
 from .report import PatchedReport
 
 _ATTEMPTS = 100
-"""To undo a switch: each insert into the table that comes in between makes one fail."""
+"""Attempts to undo a switch; each insert into the table in between makes an attempt fail."""
 
 
 class PostSwitchCheck:
-    """Looks at the partitions that one run switched to cold, under the lease of that run."""
+    """Checks the partitions switched to cold by a run, under the lease of the run."""
 
     def __init__(self, leased: LeasedShard, servers: ServerCheck) -> None:
         self._leased = leased
@@ -45,18 +45,18 @@ class PostSwitchCheck:
         detached_before: Mapping[str, frozenset[str]],
         report: PatchedReport,
     ) -> None:
-        """Move what is not as it must be from ``report.moved`` to deferred (undone) or failed.
+        """Move inconsistent partitions from ``report.moved`` to deferred (switch undone) or failed.
 
-        ``asked`` has the replicas whose servers are asked; one that was added since makes a switch undone
-        anyway. ``switched`` holds the facts as of before the switch. Looks at what is in ``report.moved``
-        only, so that it can be called again. Raises LeaseLost, EnsembleError.
+        ``asked``: the replicas whose servers are asked; for a replica added since, the switch is undone
+        anyway. ``switched``: the facts before the switch. Only partitions in ``report.moved`` are checked, so
+        the method can be called again. Raises LeaseLost, EnsembleError.
         """
         moved = [switched[each] for each in sorted(switched.keys() & report.moved.keys())]
-        # Before hot is read: a part that a server has made active is in hot by then, and so is found late.
+        # Ask the servers before hot is read: a late part that is active then is in hot by now, and so found.
         failures = self._server_failures(asked, moved, detached_before)
-        survey = self._leased.read_names(sorted(switched))
-        late = self._late(survey, switched)
-        gone = self._gone(survey, switched)
+        read = self._leased.read_names(sorted(switched))
+        late = self._late(read, switched)
+        gone = self._gone(read, switched)
         for each in sorted(switched.keys() & report.moved.keys() & late.keys()):
             undone = self._undo(each, switched[each])
             if undone:
@@ -68,13 +68,13 @@ class PostSwitchCheck:
         for each in sorted(report.moved.keys() & failures.keys()):
             report.fail(each, failures[each])
 
-    def _late(self, survey: NamesRead, switched: Mapping[str, PartitionFacts]) -> dict[str, str]:
-        """Partition id → what is in hot, or on its way there, although the partition is cold."""
+    def _late(self, read: NamesRead, switched: Mapping[str, PartitionFacts]) -> dict[str, str]:
+        """Return partition id → the late part or replica of a cold partition, in hot or on its way there."""
         late: dict[str, str] = {}
-        shard = survey.shard
+        shard = read.shard
         for each, before in sorted(switched.items()):
-            held = survey.block_numbers.in_flight.get(each)
-            registered = {name: parts for name, parts in survey.partitions[each].hot.items() if parts}
+            held = read.block_numbers.in_flight.get(each)
+            registered = {name: parts for name, parts in read.partitions[each].hot.items() if parts}
             entries = shard.pending.get(each)
             added = [replica.name for replica in shard.replicas if replica.name not in before.hot]
             if held:
@@ -85,14 +85,15 @@ class PostSwitchCheck:
             elif entries:
                 late[each] = f"entries for the partition wait: {first_few(entry.where for entry in entries)}"
             elif added:
-                late[each] = f"replica {first_few(added)} was added, which does not get cold parts"
+                names = first_few(added)
+                late[each] = f"replica {names} was added, and a new replica does not get cold parts"
         return late
 
-    def _gone(self, survey: NamesRead, switched: Mapping[str, PartitionFacts]) -> dict[str, list[str]]:
-        """Partition id → paths of copies that are not there any more, of replicas that still are."""
+    def _gone(self, read: NamesRead, switched: Mapping[str, PartitionFacts]) -> dict[str, list[str]]:
+        """Return partition id → paths of missing copies, of replicas that still exist."""
         gone: dict[str, list[str]] = {}
         for each, before in switched.items():
-            cold = survey.partitions[each].cold
+            cold = read.partitions[each].cold
             gone[each] = [
                 part.znode.path
                 for replica, parts in before.hot.items()
@@ -103,17 +104,20 @@ class PostSwitchCheck:
         return {each: paths for each, paths in gone.items() if paths}
 
     def _undo(self, partition_id: str, before: PartitionFacts) -> bool:
-        """Register the parts in hot again and set State to HOT, in one multi.
+        """Register the parts in hot again and set State to HOT, in one multi; return whether hot has them.
 
-        Not where an entry other than an insert waits: it may replace the parts on disk, and a part
-        that both ensembles have and the disk has not keeps a table from starting. Not where copies are
-        gone either: a DROP PARTITION that has been carried out took them away, and the parts with them. Nor
-        where a server says that it has them no more: a REPLACE PARTITION leaves the copies as they are. One
-        that does not answer stops nothing, as a merge with the late part may be near.
+        The switch is not undone in these cases:
+
+        - A queue entry other than an insert waits. It may replace the parts on disk, and a table does not
+          start with a part in both ensembles but not on disk.
+        - Copies are gone: an executed DROP PARTITION removed them, and the parts with them.
+        - A server answers that the parts are gone: a REPLACE PARTITION leaves the copies as they are.
+
+        A server without an answer stops nothing, because a merge with the late part may be near.
         """
         for _attempt in range(_ATTEMPTS):
-            shard, found = self._leased.read([partition_id])
-            now = found[partition_id]
+            shard, partitions = self._leased.read([partition_id])
+            now = partitions[partition_id]
             pending = shard.pending.get(partition_id, ())
             if now.state is None or any(entry.kind is not EntryKind.GET for entry in pending):
                 return False
@@ -138,7 +142,7 @@ class PostSwitchCheck:
         moved: Sequence[PartitionFacts],
         detached_before: Mapping[str, frozenset[str]],
     ) -> dict[str, Refusal]:
-        """Partition id → what is wrong with it on disk."""
+        """Return partition id → the problem on a disk."""
         failures = dict(self._servers.refusals(shard, moved))
         parts = [part.name for each in moved for part in each.hot_parts]
         return detached_since(self._servers, shard, parts, detached_before) | failures
@@ -147,15 +151,16 @@ class PostSwitchCheck:
 def _copies_gone(paths: Sequence[str]) -> Refusal:
     return Refusal(
         GateName.COPIES_KEPT,
-        f"copies that were verified are gone from the cold ensemble: {first_few(paths)}",
-        "Find out what deleted them; run part_audit_info and part_repair now, before a server restarts",
+        f"verified copies are gone from the cold ensemble: {first_few(paths)}",
+        "Run part_audit_info, then part_repair, now and before a server restarts; find out which program"
+        " deleted the copies",
     )
 
 
 def _late_insert(reason: str) -> Refusal:
     return Refusal(
         GateName.LATE_INSERT,
-        f"while it was switched, {reason}; it is registered in hot again",
+        f"while the partition was switched, {reason}; the partition is registered in hot again",
         "Run again once the partition gets no inserts any more and every replica has its parts",
     )
 
@@ -163,6 +168,6 @@ def _late_insert(reason: str) -> Refusal:
 def _not_undone(reason: str) -> Refusal:
     return Refusal(
         GateName.LATE_INSERT,
-        f"it was switched, but {reason}, and the switch could not be undone",
-        "Run part_audit_info on the shard path now, and part_repair before anything is merged",
+        f"the partition was switched, but {reason}, and the switch could not be undone",
+        "Run part_audit_info on the shard path now, and part_repair before a merge of the partition",
     )

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sets the State marker of a partition without moving anything, where the marker is what is wrong.
+"""Sets a wrong State marker of a partition right, without moving anything.
 
-For a server the marker says where DROP PARTITION has to look for the parts: exactly the bytes ``COLD``
-mean the cold ensemble, anything else, or no marker, the hot one. So the marker may only say what is true.
+The marker decides where a server's DROP PARTITION searches for the parts: exactly the bytes ``COLD`` mean the
+cold ensemble, all other bytes, or no marker, the hot one. So the marker must always be true.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class NoSuchPartition(PartMoveError):
 
 
 class StateRefused(PartMoveError):
-    """The marker would not say where the parts are registered."""
+    """The marker would contradict the location of the parts."""
 
 
 class StateChange(NamedTuple):
-    """The marker before and after, as people read it; empty where there was none."""
+    """The marker before and after, in readable form; empty without a marker."""
 
     before: str
     after: str
@@ -52,8 +52,8 @@ class StateChange(NamedTuple):
 class StateSetter:
     """Sets the markers of one shard path.
 
-    States of a marker: absent → created, once, because creating it uses up a block number → set, any
-    number of times. It is never deleted.
+    States of a marker: absent → created, once, because creating uses up a block number → set, any number of
+    times. A marker is never deleted.
     """
 
     def __init__(
@@ -70,67 +70,67 @@ class StateSetter:
         self._leases = leases
         self._layout = layout
 
-    def set(self, partition_id: str, wanted: State) -> StateChange:
-        """Make the marker say what is wanted; nothing is written when it does already.
+    def set(self, partition_id: str, desired: State) -> StateChange:
+        """Set the marker to the desired State; a marker with this State is not written.
 
         Raises NoSuchTable, NoSuchPartition, StateRefused, LeaseHeld, LeaseLost, EnsembleError and kin.
         """
-        # Where hot and the disks tell that nothing is cold, it does not matter which ensemble cold is.
-        any_cold = wanted is State.HOT and self._servers.asks
+        # If hot and the disks prove that no part is cold, any cold ensemble will do.
+        any_cold = desired is State.HOT and self._servers.asks
         reader = ShardReader(self._hot, self._cold, self._layout, self._leases.root, any_cold=any_cold)
-        look = reader.read([partition_id])
-        before = self._checked(look, partition_id, wanted)
-        if _says(before, wanted):
+        read = reader.read([partition_id])
+        before = self._checked(read, partition_id, desired)
+        if _has_state(before, desired):
             return StateChange(state_text(before.state), state_text(before.state))
-        self._refuse_disks(look, before, wanted)
+        self._refuse_disks(read, before, desired)
         lease = self._leases.acquire(self._layout.path)
         try:
             leased = LeasedShard(self._hot, self._cold, reader, self._layout, lease)
-            after = self._write(leased, partition_id, wanted)
+            after = self._write(leased, partition_id, desired)
         finally:
             self._leases.release(lease)
         return StateChange(state_text(before.state), state_text(after.state))
 
-    def _write(self, leased: LeasedShard, partition_id: str, wanted: State) -> PartitionFacts:
-        """Write until a look shows that the marker is as wanted, and that it is still true."""
+    def _write(self, leased: LeasedShard, partition_id: str, desired: State) -> PartitionFacts:
+        """Write until a read shows the desired marker, and the marker is still true."""
         for _attempt in range(_ATTEMPTS):
-            look = leased.read([partition_id])
-            partition = self._checked(look, partition_id, wanted)
-            if _says(partition, wanted):
+            read = leased.read([partition_id])
+            partition = self._checked(read, partition_id, desired)
+            if _has_state(partition, desired):
                 return partition
-            self._refuse_disks(look, partition, wanted)
+            self._refuse_disks(read, partition, desired)
             path = self._layout.state(partition_id)
             op: Op = (
-                Create(path, wanted.data)
+                Create(path, desired.data)
                 if partition.state is None
-                else SetData(path, wanted.data, partition.state.stat.version)
+                else SetData(path, desired.data, partition.state.stat.version)
             )
-            leased.hot.commit([(partition_id, [op])], look.shard.fence).raise_problem()
+            leased.hot.commit([(partition_id, [op])], read.shard.fence).raise_problem()
         raise EnsembleError(
             f"The table at {self._layout.path} changed {_ATTEMPTS} times while State was to be set",
             remedy="Run again at a quieter time",
         )
 
-    def _checked(self, look: ShardRead, partition_id: str, wanted: State) -> PartitionFacts:
-        """The partition as it is now. Raises StateRefused when the marker wanted would not be true."""
-        partition = look.partitions[partition_id]
+    def _checked(self, read: ShardRead, partition_id: str, desired: State) -> PartitionFacts:
+        """Return the partition as read. Raises StateRefused if the desired marker would not be true."""
+        partition = read.partitions[partition_id]
         if not partition.exists:
             raise NoSuchPartition(
                 f"The table at {self._layout.path} has no partition {partition_id}",
-                remedy="Give the id as system.parts has it in partition_id",
+                remedy="Give the id as in system.parts, column partition_id",
             )
-        if wanted is State.COLD:
+        if desired is State.COLD:
             self._refuse_cold(partition_id, partition.names)
         else:
-            self._refuse_hot(look, partition_id)
+            self._refuse_hot(read, partition_id)
         return partition
 
-    def _refuse_disks(self, look: ShardRead, partition: PartitionFacts, wanted: State) -> None:
-        """Raise StateRefused unless the servers have on disk what is registered where State would say."""
-        expected = replace(partition, hot=partition.cold) if wanted is State.COLD else partition
-        refusal = self._servers.refusals(look.shard, [expected]).get(partition.partition_id)
+    def _refuse_disks(self, read: ShardRead, partition: PartitionFacts, desired: State) -> None:
+        """Raise StateRefused unless the disks have the parts of the ensemble named by the desired State."""
+        expected = replace(partition, hot=partition.cold) if desired is State.COLD else partition
+        refusal = self._servers.refusals(read.shard, [expected]).get(partition.partition_id)
         if refusal is not None:
-            raise self._refused(partition.partition_id, wanted, refusal.reason, refusal.remedy)
+            raise self._refused(partition.partition_id, desired, refusal.reason, refusal.remedy)
 
     def _refuse_cold(self, partition_id: str, names: RegisteredNames) -> None:
         in_hot = [f"{replica}: {first_few(parts)}" for replica, parts in sorted(names.hot.items()) if parts]
@@ -138,29 +138,29 @@ class StateSetter:
             raise self._refused(
                 partition_id,
                 State.COLD,
-                f"parts of it are registered in hot ({first_few(in_hot)})",
-                "Move it with part_move, which sets State at the same instant",
+                f"some of its parts are registered in hot ({first_few(in_hot)})",
+                "Move the partition with part_move and state: cold, which sets State at the same instant",
             )
         if locate(names) is Location.ABSENT:
             raise self._refused(
                 partition_id,
                 State.COLD,
-                "no part of it is registered in cold",
-                "Check that cold is the ensemble that its parts were moved to",
+                "none of its parts is registered in cold",
+                "Check that cold is the ensemble to which its parts were moved",
             )
         if not names.are_even_in_cold:
             raise self._refused(
                 partition_id,
                 State.COLD,
-                "the replicas have different parts of it in cold",
-                "See with part_audit_info what each of them has, and repair it with part_repair",
+                "the replicas have different parts in cold",
+                "Run part_audit_info, then part_repair with the kind of its finding",
             )
 
-    def _refuse_hot(self, look: ShardRead, partition_id: str) -> None:
-        """Raise StateRefused where hot lacks parts, unless servers are asked: they tell what was dropped."""
+    def _refuse_hot(self, read: ShardRead, partition_id: str) -> None:
+        """Raise StateRefused if hot lacks parts, unless servers are asked: their disks show dropped parts."""
         if self._servers.asks:
             return
-        names = look.partitions[partition_id].names
+        names = read.partitions[partition_id].names
         only_cold = [
             f"{replica}: {first_few(sorted(missing))}"
             for replica, parts in sorted(names.cold.items())
@@ -170,17 +170,20 @@ class StateSetter:
             raise self._refused(
                 partition_id,
                 State.HOT,
-                f"parts of it are registered in cold only ({first_few(only_cold)})",
-                "Bring it back with part_move and the state hot; if it was dropped, give clickhouse, so that"
-                " the servers tell that they have none of them",
+                f"some of its parts are registered in cold only ({first_few(only_cold)})",
+                "Bring the partition back with part_move and state: hot; if it was dropped, run"
+                " partition_state"
+                " again with the option clickhouse, so that the servers confirm that they have none of the"
+                " parts",
             )
-        if names.is_cold and not look.shard.binding.is_proven:
-            # With the wrong ensemble for cold, every cold partition would look like an empty one.
+        if names.is_cold and not read.shard.binding.is_proven:
+            # With the wrong ensemble for cold, every cold partition would be taken for an empty one.
             raise self._refused(
                 partition_id,
                 State.HOT,
-                "it is COLD, and the ensemble given as cold does not say that it is the one of the table",
-                "Check the hosts and the chroot of cold, or give clickhouse, so that the servers are asked",
+                "State is COLD, and nothing proves that the ensemble given as cold is the one of the table",
+                "Check the hosts and the chroot of cold, or run again with the option clickhouse, so that the"
+                " servers are asked",
             )
 
     def _refused(self, partition_id: str, state: State, reason: str, remedy: str) -> StateRefused:
@@ -190,5 +193,5 @@ class StateSetter:
         )
 
 
-def _says(partition: PartitionFacts, wanted: State) -> bool:
-    return partition.state is not None and partition.state.data == wanted.data
+def _has_state(partition: PartitionFacts, state: State) -> bool:
+    return partition.state is not None and partition.state.data == state.data

@@ -185,8 +185,8 @@ class Switch:
 
         For every batch the order is: announce → unclear → send.
 
-        - announce: when ``announce`` has returned, the journal is on disk. If it raises, nothing of this
-          batch and of later batches is sent.
+        - announce: when ``announce`` has returned, the journal is on disk. If it raises, this batch and later
+          batches are not sent.
         - unclear: from here on, a signal may end the run between the request and its answer.
         - send: the caller can send only the yielded operations.
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""To the cold ensemble: gates, copy, comparison on every member, switch, aftermath."""
+"""The direction to cold: gates, copies, comparison on every member, switch, check after the switch."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def move_shard(
     options: GateOptions,
     report: PatchedReport | None = None,
 ) -> PatchedReport:
-    """Move the partitions of one shard path that every gate lets pass to the cold ensemble.
+    """Move the partitions of one shard path to cold, except those refused by a gate.
 
-    Raises EnsembleError and its kin when an ensemble cannot be used, and NoSuchTable; nothing is
-    half done then, and running again goes on. Give an empty report to keep what was done until then.
+    Raises EnsembleError and kin if an ensemble cannot be used, and NoSuchTable; no partition is half moved
+    then, and running again continues. Give an empty report to keep the outcomes up to an error.
     """
     report = PatchedReport(shard_path) if report is None else report
     for stage in memory_batches(partition_ids):
@@ -51,7 +51,7 @@ def move_shard(
 
 
 class ToCold:
-    """Implements Direction: hot gives up partitions of which cold has verified copies."""
+    """Implements Direction: hot gives up partitions with verified copies in cold."""
 
     event = Event.MOVED
     state = State.COLD
@@ -69,15 +69,17 @@ class ToCold:
         ),
         not_found_out=Refusal(
             GateName.POST_SWITCH_CHECK,
-            "the answer to its switch was lost, and the run ended before it was found out",
-            "Run again: it is either cold by now or will be moved then; run part_audit_info in any case",
+            "the answer to its switch was lost, and the run ended before State was read again",
+            "Run part_move again: the partition either is cold by now or is moved then. Run"
+            " part_audit_info in"
+            " any case",
         ),
         not_looked_at_again=Refusal(
             GateName.POST_SWITCH_CHECK,
-            "it was switched, but the run ended before it was looked at again",
-            "Run part_audit_info: no part of it may be registered in hot while State is COLD",
+            "the partition was switched, but the run ended before the check after the switch",
+            "Run part_audit_info: no part of the partition may be registered in hot while State is COLD",
         ),
-        too_large="Merge the partition into fewer parts and run again",
+        too_large="Merge the partition into fewer parts (partition_merge) and run again",
     )
 
     def __init__(self, context: MoveContext, options: GateOptions, report: PatchedReport) -> None:
@@ -85,16 +87,16 @@ class ToCold:
         self._options = options
         self._report = report
         self._created: dict[str, PartName] = {}
-        """Paths of the copies that this run created."""
+        """Path → part name of the copies created by this run."""
 
     def judge_early(self, shard: ShardFacts, partition_ids: Collection[str]) -> Mapping[str, Refusal]:
-        """Servers that do not know cold, and the gates at the whole table."""
+        """Refuse servers unaware of cold, and a shard path stopped by a gate of the whole table."""
         unready = self._context.readiness.judge(shard, partition_ids).refused
         refusal = refuse_shard(shard)
         return unready or ({} if refusal is None else dict.fromkeys(partition_ids, refusal))
 
     def judge(self, look: ShardRead, partition_ids: Sequence[str], now: float) -> Judgement:
-        """All gates, and whether the servers are still those that know cold."""
+        """Judge by all gates, and by the readiness of the servers."""
         ready = self._context.readiness.judge(look.shard, partition_ids)
         if ready.refused:
             return ready
@@ -102,13 +104,13 @@ class ToCold:
         return Judgement(refuse_partitions(look.shard, partitions, now, options=self._options), ready.checks)
 
     def expected(self, partition: PartitionFacts) -> PartitionFacts:
-        """Servers have on disk what hot registers."""
+        """Return the partition as is: the disks have to have the parts in hot."""
         return partition
 
     def prepare(
         self, leased: LeasedShard, shard: ShardFacts, partitions: Mapping[str, PartitionFacts]
     ) -> dict[str, Refusal]:
-        """Copy the partitions; those fail that not every member of the cold ensemble has as hot has."""
+        """Copy the partitions; refuse those whose copies differ from hot on a member of cold."""
         bind(leased, shard)
         comparison = make_verified_copies(leased, shard, partitions, self._created)
         if not comparison.failed_partitions:
@@ -116,45 +118,45 @@ class ToCold:
         refusal = Refusal(
             GateName.COPIES_EQUAL,
             f"the copies in the cold ensemble are not equal: {'; '.join(comparison.samples)}",
-            "See that every member of the cold ensemble is up and has caught up, then run again",
+            "Check that every member of the cold ensemble is up and has caught up, then run again",
         )
         self.discard(leased, comparison.failed_partitions)
         return dict.fromkeys(sorted(comparison.failed_partitions), refusal)
 
     def is_changed(self, prepared: PartitionFacts, now: PartitionFacts) -> bool:
-        """Whether hot registers something else than what was copied."""
+        """Return whether hot has other part znodes than the copied ones."""
         return now.is_cold or now.hot != prepared.hot
 
     def ops(self, partition: PartitionFacts, state: Znode) -> list[Op]:
-        """State first, then every part of every replica."""
+        """Return State first, then the deletion of every part of every replica."""
         return leaving_hot(self.parts(partition), state)
 
     def parts(self, partition: PartitionFacts) -> Sequence[RegisteredPart]:
-        """All that hot has."""
+        """Return all parts in hot."""
         return partition.hot_parts
 
     def row(self, partition: PartitionFacts) -> MovedPartition:
-        """The parts that hot had."""
+        """Return the row with the parts formerly in hot."""
         return MovedPartition.to_cold(partition)
 
     def waits(self, shard: ShardFacts, state: Znode | None, now: float) -> Refusal | None:
-        """No location is one to clean."""
+        """Return None: no location needs a clean-up in this direction."""
         return None
 
     def clean(
         self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: PatchedReport
     ) -> None:
-        """No location is one to clean."""
+        """Do nothing: no location needs a clean-up in this direction."""
 
     def discard(self, leased: LeasedShard, partition_ids: Collection[str]) -> bool:
-        """Remove the copies of the partitions that nobody needs."""
+        """Remove the unneeded copies of the partitions."""
         gone, _behind, removed = ColdCopies(leased, self._created).remove_unneeded(partition_ids)
-        # What this run had made itself is as it was before.
+        # Removing a copy that this run created restores the former state, so only other copies count.
         self._report.touched.update(each for each, paths in removed.items() if paths - self._created.keys())
         return bool(gone)
 
     def abandon(self, leased: LeasedShard, moved: Collection[str]) -> None:
-        """Remove the copies that this run made, without a look at what cannot be read any more."""
+        """Remove the copies created by this run, without reading the unreadable shard path."""
         hot, layout = leased.hot.store, leased.layout
         hot.sync(layout.path)
         copied = sorted({name.partition_id for name in self._created.values()})

@@ -2,18 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The way back: registers cold partitions in hot again, and later removes their copies from cold.
+"""The direction to hot: registers cold partitions in hot again, and later removes their copies from cold.
 
-Phases of a partition, each of which a run can end after:
+Phases of a partition; a run can end after each:
 
-- COLD: cold alone registers it. One multi creates its parts in hot and sets State to HOT.
-- HOT with copies: hot registers it, as does cold. A server that is starting may have read hot before the
-  multi and has yet to read cold, so the copies stay until no such server can be left. A DROP PARTITION
-  takes the parts out of hot only; their copies go at the same time as others, once the servers say that
-  they have none of these parts.
+- COLD: cold alone registers the partition. One multi creates its parts in hot and sets State to HOT.
+- HOT with copies: hot and cold register the partition. A starting server may have read hot before the multi
+  and has yet to read cold, so the copies stay until no such server can be left. A DROP PARTITION removes the
+  parts from hot only. Their copies are removed at the same time as other copies, once the servers confirm
+  the drop of these parts.
 - HOT: done.
 
-Servers read hot first and cold after it, so at no moment does one find a part in neither.
+Servers read hot first and cold after it, so every server finds a part in at least one of the two.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from .unregistered import not_known_to_be_dropped
 
 
 def find_reheatable(context: MoveContext, shard_path: str) -> list[str]:
-    """Partitions of a shard path that are not only in hot, sorted. Raises NoSuchTable, FormatError.
+    """Return the partitions of a shard path with parts outside hot, sorted. Raises NoSuchTable, FormatError.
 
-    Also those that State says to be cold and that are registered nowhere, unless the servers say that they
-    have none of them: cold may have lost them, and they must not be passed over.
+    A partition with State COLD, but in neither ensemble, is included unless the servers confirm its drop:
+    cold may have lost its part znodes, and such a partition must not be skipped.
     """
     reader = ShardReader(context.hot, context.cold, ShardLayout(shard_path), context.leases.root)
     shard = reader.shard()
@@ -63,10 +63,10 @@ def reheat_shard(
 ) -> PatchedReport:
     """Bring the partitions of one shard path back to hot.
 
-    ``report.moved`` has those that hot registers again, ``copies_removed`` those that were so before and
-    that cold has no copies of any more. Raises EnsembleError and its kin when an ensemble cannot be used,
-    and NoSuchTable; nothing is half done then, and running again goes on. Give an empty report to keep
-    what was done until then.
+    ``report.moved`` gets the partitions registered in hot again, ``copies_removed`` the partitions already in
+    hot whose last copy was removed from cold. Raises EnsembleError and kin if an ensemble cannot be used, and
+    NoSuchTable; no partition is half moved then, and running again continues. Give an empty report to keep
+    the outcomes up to an error.
     """
     report = PatchedReport(shard_path) if report is None else report
     for stage in memory_batches(partition_ids):
@@ -75,11 +75,12 @@ def reheat_shard(
 
 
 class ToHot:
-    """Implements Direction: hot registers again what only cold has. Cold keeps it for now."""
+    """Implements Direction: hot registers cold parts again. Cold keeps them for now."""
 
     event = Event.REHEATED
     state = State.HOT
-    # It creates; a DROP PARTITION that was carried out since takes copies away, which must not come back.
+    # The switch creates znodes, so cold is read again: a DROP PARTITION may have removed copies since, and
+    # their parts must not come back.
     deletes_what_was_read = False
     next_actions: Mapping[Location, NextAction] = {
         Location.HOT: NextAction.DONE,
@@ -97,15 +98,17 @@ class ToHot:
         ),
         not_found_out=Refusal(
             GateName.POST_SWITCH_CHECK,
-            "the answer to its switch was lost, and the run ended before it was found out",
-            "Run again: it is either in hot by now or will be brought back then",
+            "the answer to its switch was lost, and the run ended before State was read again",
+            "Run part_move with state: hot again: the partition either is in hot by now or is brought back"
+            " then",
         ),
         not_looked_at_again=Refusal(
             GateName.POST_SWITCH_CHECK,
-            "it is registered in hot again, but the run ended before the servers were looked at",
-            "See with replica_info that no server has detached a part of it",
+            "the partition is registered in hot again, but the run ended before the servers were checked",
+            "Check with replica_info that no server has detached a part of the partition",
         ),
-        too_large="This collection moves no partition of that size; what moved it has to bring it back",
+        too_large="This collection moves no partition of that size: bring it back with the tool that moved"
+        " it",
     )
 
     def __init__(self, context: MoveContext) -> None:
@@ -114,19 +117,19 @@ class ToHot:
         """Replica → transaction that created it, as of when its server was asked."""
 
     def judge_early(self, shard: ShardFacts, partition_ids: Collection[str]) -> Mapping[str, Refusal]:
-        """The gates at the whole table that also the way back has."""
+        """Judge by the gates of the whole table for this direction."""
         refusal = refuse_shard(shard, REHEAT_GATES)
         return {} if refusal is None else dict.fromkeys(partition_ids, refusal)
 
     def judge(self, look: ShardRead, partition_ids: Sequence[str], now: float) -> Judgement:
-        """The gates that also the way back has, and that no replica is another one than was asked."""
+        """Judge by the gates for this direction; refuse if a replica was replaced since it was asked."""
         if any(self._asked.get(each.name, each.created) != each.created for each in look.shard.replicas):
             return Judgement(dict.fromkeys(partition_ids, _ADDED_AGAIN))
         returned = [self.expected(look.partitions[each]) for each in partition_ids]
         return Judgement(refuse_partitions(look.shard, returned, now, gates=REHEAT_GATES))
 
     def expected(self, partition: PartitionFacts) -> PartitionFacts:
-        """The partition as it will be: hot registers its parts again. No disk may lack one of them then."""
+        """Return the partition with its parts in hot again. No disk may lack one of them then."""
         returning = partition.only_in_cold
         hot = {
             replica: (*parts, *(part for part in returning if part.replica == replica))
@@ -137,36 +140,36 @@ class ToHot:
     def prepare(
         self, leased: LeasedShard, shard: ShardFacts, partitions: Mapping[str, PartitionFacts]
     ) -> dict[str, Refusal]:
-        """Bind; cold has what hot is to have."""
+        """Bind; cold already has the parts."""
         bind(leased, shard)
         self._asked = {each.name: each.created for each in shard.replicas}
         return {}
 
     def is_changed(self, prepared: PartitionFacts, now: PartitionFacts) -> bool:
-        """Whether either ensemble registers something else than what the servers were asked about."""
+        """Return whether an ensemble has other part znodes than when the servers were asked."""
         return not now.is_cold or (now.hot, now.cold) != (prepared.hot, prepared.cold)
 
     def ops(self, partition: PartitionFacts, state: Znode) -> list[Op]:
-        """Every part that hot has to have again, then State."""
+        """Return the creation of every missing part, then State."""
         return returning_to_hot(self.parts(partition), state)
 
     def parts(self, partition: PartitionFacts) -> Sequence[RegisteredPart]:
-        """What cold alone has."""
+        """Return the parts in cold alone."""
         return partition.only_in_cold
 
     def row(self, partition: PartitionFacts) -> MovedPartition:
-        """The parts that hot has again."""
+        """Return the row with the parts in hot again."""
         return MovedPartition.to_hot(partition.partition_id, partition.only_in_cold)
 
     def waits(self, shard: ShardFacts, state: Znode | None, now: float) -> Refusal | None:
-        """Copies stay while a server that is starting may look for them."""
+        """Return a refusal while a starting server may need the copies, otherwise None."""
         seconds = retention_left(shard, state, now)
         return _copies_needed(seconds) if seconds else None
 
     def clean(
         self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: PatchedReport
     ) -> None:
-        """Remove copies that no server can need any more, and defer the partitions of all others."""
+        """Remove unneeded copies, and defer the partitions whose copies have to stay."""
         bind(leased, look.shard)
         now = leased.taken_at
         waits = {each: self.waits(look.shard, look.partitions[each].state, now) for each in partition_ids}
@@ -180,15 +183,15 @@ class ToHot:
         report.touched.update(removed.keys() - gone)
         rows = [{"shard_path": leased.layout.path, "partition": each} for each in sorted(gone)]
         self._context.journal.record(Event.COPIES_REMOVED, rows)
-        kept = {each: behind.get(each, _copies_changed()) for each in passed if each not in gone}
-        report.deferred.update(refused | kept)
+        staying = {each: behind.get(each, _copies_changed()) for each in passed if each not in gone}
+        report.deferred.update(refused | staying)
 
     def discard(self, leased: LeasedShard, partition_ids: Collection[str]) -> bool:
-        """There is nothing to remove, as nothing was prepared."""
+        """Return False: this direction prepares nothing."""
         return False
 
     def abandon(self, leased: LeasedShard, moved: Collection[str]) -> None:
-        """There is nothing to remove, as nothing was prepared."""
+        """Do nothing: this direction prepares nothing."""
 
     def look_after(
         self,
@@ -211,9 +214,9 @@ class ToHot:
         now: float,
         own: dict[str, PartName],
     ) -> dict[str, Refusal]:
-        """Add the copies of parts that were dropped since to ``own``; refuse what a server may still have.
+        """Add the copies of dropped parts to ``own``; refuse partitions whose parts a server may still have.
 
-        A server that was killed before it could delete such a part from its disk has it in the table again.
+        A server killed before it deleted a dropped part from its disk has the part in the table again.
         """
         refused = refuse_partitions(shard, partitions, now, gates=STRAY_COPIES)
         if not self._context.servers.asks:
@@ -230,7 +233,7 @@ class ToHot:
 _ADDED_AGAIN = Refusal(
     GateName.QUIET_TABLE,
     "a replica was dropped and added again under its name after its server had been asked about its parts",
-    "Run again; the server is asked anew then",
+    "Run again; the run then asks the server anew",
 )
 
 
@@ -238,12 +241,12 @@ def _copies_needed(seconds: float) -> Refusal:
     if isinf(seconds):
         return Refusal(
             GateName.COPIES_NEEDED,
-            "it is hot again, and a replica that is not active may still look for its copies",
-            "Start the replica and run again; the copies are removed then",
+            "the partition is hot again, and a replica that is not active may still need its copies in cold",
+            "Start the replica and run part_move with state: hot again; the copies are removed then",
         )
     return Refusal(
         GateName.COPIES_NEEDED,
-        "it is hot again, and a server that is starting may still look for its copies",
+        "the partition is hot again, and a server that is starting may still need its copies in cold",
         f"Run again in {max(1, round(seconds))} s; the copies are removed then",
     )
 
@@ -251,6 +254,6 @@ def _copies_needed(seconds: float) -> Refusal:
 def _copies_changed() -> Refusal:
     return Refusal(
         GateName.COPIES_NEEDED,
-        "something happened to the table just when its copies were to be removed",
+        "the table changed just when the copies were to be removed",
         "Run again; the copies are removed then",
     )

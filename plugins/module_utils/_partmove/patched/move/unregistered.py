@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Partitions that neither ensemble registers: dropped, never there, or on disk and lost to both.
+"""Classifies partitions in neither ensemble: dropped, never there, or on disk and lost from both ensembles.
 
-Only the servers can tell these apart. A server makes a part active once it is registered, and unregisters one
-that it has dropped already. So what is active before both ensembles are read, and still is after that, has to
-be registered there; where it is not, the next restart of the server sets it aside.
+Only the servers know which. A server makes a part active after registering it, and unregisters a part after
+dropping it. So a part that is active both before and after the ensembles are read has to be registered. If
+the part is unregistered, the next restart of the server moves it to ``detached/``.
 """
 
 from __future__ import annotations
@@ -24,63 +24,63 @@ from ...shard.reader import ShardReader
 
 
 class Unregistered(NamedTuple):
-    """What is so of partitions that neither ensemble registered; each is in at most one of the three."""
+    """The classified partitions; each is in at most one of the three."""
 
     gone: set[str]
-    """Ids of those that no server has on disk, or that nobody can be asked about and State says to be hot."""
+    """Ids of partitions on no disk, or with State HOT while no server can be asked."""
     deferred: dict[str, Refusal]
-    """Partition id → why it cannot be told."""
+    """Partition id → refusal, as the servers did not answer."""
     failed: dict[str, Refusal]
-    """Partition id → which of its parts are on disk all the same."""
+    """Partition id → refusal with the parts found on disk."""
 
 
 def find_unregistered(
     reader: ShardReader, servers: ServerCheck, shard: ShardFacts, found: Mapping[str, RegisteredNames]
 ) -> Unregistered:
-    """Tell the partitions that were found in neither ensemble apart.
+    """Classify the partitions found in neither ensemble.
 
-    One that is somewhere by now, or that changes on disk, is in none of the answers: it is to be looked at
-    anew. Raises as `ShardReader.shard` does.
+    A partition gets no answer if a part is registered by now, or if its disks changed: read the partition
+    again. Raises as `ShardReader.shard` does.
     """
     if not servers.asks:
-        untold = {each: refuse_dropped_or_lost() for each, names in found.items() if names.is_cold}
-        return Unregistered(set(found) - set(untold), untold, {})
+        in_doubt = {each: refuse_dropped_or_lost() for each, names in found.items() if names.is_cold}
+        return Unregistered(set(found) - set(in_doubt), in_doubt, {})
     ids = sorted(found)
     try:
         before = servers.active(shard, ids) if ids else {}
     except PartMoveError as error:
         return Unregistered(set(), dict.fromkeys(ids, server_silent(error)), {})
-    told = Unregistered({each for each in ids if each not in before}, {}, {})
+    result = Unregistered({each for each in ids if each not in before}, {}, {})
     if before:
-        _look_again(reader, servers, before, told)
-    return told
+        _read_again(reader, servers, before, result)
+    return result
 
 
-def _look_again(reader: ShardReader, servers: ServerCheck, before: ActiveNames, told: Unregistered) -> None:
-    """Add the partitions that servers had on disk before to what is told."""
+def _read_again(reader: ShardReader, servers: ServerCheck, before: ActiveNames, result: Unregistered) -> None:
+    """Read ensembles and disks again, and classify the partitions formerly on disk."""
     suspects = sorted(before)
     shard, names = reader.registered_names(suspects)
     try:
         after = servers.active(shard, suspects)
     except PartMoveError as error:
-        told.deferred.update(dict.fromkeys(suspects, server_silent(error)))
+        result.deferred.update(dict.fromkeys(suspects, server_silent(error)))
         return
     for each in suspects:
         if each not in names or locate(names[each]) is not Location.ABSENT:
             continue
         on_disk = _in_both(before[each], after.get(each, {}))
         if on_disk:
-            told.failed[each] = refuse_unregistered(on_disk)
+            result.failed[each] = refuse_unregistered(on_disk)
         elif each not in after:
-            told.gone.add(each)
+            result.gone.add(each)
 
 
 def not_known_to_be_dropped(
     servers: ServerCheck, shard: ShardFacts, partition_ids: Sequence[str]
 ) -> list[str]:
-    """Those of the partitions, cold by State and registered nowhere, that servers may still have; sorted.
+    """Return the partitions possibly still on servers, sorted; all are COLD and in neither ensemble.
 
-    One that was dropped while it was cold is like that for ever, and no server has it.
+    A partition dropped while it was cold stays COLD for ever, and no server has its parts.
     """
     if not servers.asks or not partition_ids:
         return sorted(partition_ids)
@@ -91,7 +91,7 @@ def not_known_to_be_dropped(
 
 
 def _in_both(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Replica → names that it had both times; one without such is no key."""
+    """Return replica → names in both answers; a replica without such names is no key."""
     both = {
         replica: [name for name in names if name in after.get(replica, ())]
         for replica, names in before.items()

@@ -17,7 +17,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move_result import PatchedTally
 
 BUSY = Refusal(GateName.QUEUE_CLEAR, "entries wait", "Wait")
-LATE = Refusal(GateName.LATE_INSERT, "it was switched, but r1 registered 1_2_2_0", "Audit the partition now")
+LATE = Refusal(GateName.LATE_INSERT, "the partition was switched, but r1 registered 1_2_2_0", "Audit the"
+" partition now")
 
 
 def report(
@@ -107,7 +108,8 @@ def test_failure_has_the_count_and_the_first_partition() -> None:
     tally = PatchedTally(1)
     tally.add(report("/a", failed=1))
     assert tally.failure == (
-        "1 partition failed, the first is partition f0 of /a: it was switched, but r1 registered 1_2_2_0."
+        "1 partition failed, the first is partition f0 of /a: the partition was switched, but r1"
+        " registered 1_2_2_0."
         " Audit the partition now."
     )
     tally.add(report("/b", failed=2))

@@ -122,8 +122,8 @@ def test_a_replica_that_is_added_right_after_the_switch() -> None:
     report = bench.move()
 
     assert report.deferred[DAY].reason == (
-        "while it was switched, replica r3 was added, which does not get cold parts;"
-        " it is registered in hot again"
+        "while the partition was switched, replica r3 was added, and a new replica does not get cold"
+        " parts; the partition is registered in hot again"
     )
     assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == [PART, f"{OTHER}_0_0_0"]
 
@@ -235,7 +235,8 @@ def test_an_insert_that_holds_a_block_number_is_late() -> None:
     lock = f"{PATH}/block_numbers/{DAY}/block-0000000002"
     assert report.deferred[DAY] == Refusal(
         GateName.LATE_INSERT,
-        f"while it was switched, an insert holds a block number ({lock}); it is registered in hot again",
+        f"while the partition was switched, an insert holds a block number ({lock}); the partition is"
+        f" registered in hot again",
         "Run again once the partition gets no inserts any more and every replica has its parts",
     )
     ends.pop()()

@@ -66,8 +66,8 @@ def test_what_was_not_looked_at_again_has_failed() -> None:
     assert report.failed == {
         DAY: Refusal(
             GateName.POST_SWITCH_CHECK,
-            "it was switched, but the run ended before it was looked at again",
-            "Run part_audit_info: no part of it may be registered in hot while State is COLD",
+            "the partition was switched, but the run ended before the check after the switch",
+            "Run part_audit_info: no part of the partition may be registered in hot while State is COLD",
         )
     }
 
@@ -84,8 +84,9 @@ def test_what_became_of_a_switch_is_not_known() -> None:
     assert report.failed == {
         DAY: Refusal(
             GateName.POST_SWITCH_CHECK,
-            "the answer to its switch was lost, and the run ended before it was found out",
-            "Run again: it is either cold by now or will be moved then; run part_audit_info in any case",
+            "the answer to its switch was lost, and the run ended before State was read again",
+            "Run part_move again: the partition either is cold by now or is moved then. Run"
+            " part_audit_info in any case",
         )
     }
 

@@ -136,7 +136,7 @@ def test_a_part_that_arrives_in_the_last_moment_is_seen_afterwards() -> None:
     """Nothing could have kept it out; the run must not end well."""
     scene = Scene()
     late = f"{scene.table.parts_path('r1')}/{PARTITION}_9_9_0"
-    with pytest.raises(StateRefused, match=rf"cannot be COLD: parts of it .* \(r1: {PARTITION}_9_9_0\)"):
+    with pytest.raises(StateRefused, match=rf"cannot be COLD: some of its parts .* \(r1: {PARTITION}_9_9_0\)"):
         scene.set(Interrupted(scene.hot, lambda: scene.client.create(late)))
 
 
@@ -242,7 +242,7 @@ def test_the_way_back_of_what_was_dropped_names_the_way_out() -> None:
 
 def test_state_is_not_changed_where_no_server_can_be_asked() -> None:
     bench = Bench()
-    with pytest.raises(StateRefused, match="it is not known whether the replicas have the registered parts"):
+    with pytest.raises(StateRefused, match="no server was asked whether the replicas have the registered parts"):
         set_state(bench, State.HOT, NoServers())
 
 
@@ -252,6 +252,8 @@ def test_hot_needs_a_cold_ensemble_that_says_it_is_the_one_of_the_table() -> Non
     bench.move(DAY)
     bench.servers.drop(DAY)
     bench.cold.set(PATH, b"")
-    with pytest.raises(StateRefused, match="does not say that it is the one of the table"):
+    with pytest.raises(
+        StateRefused, match="nothing proves that the ensemble given as cold is the one of the table"
+    ):
         set_state(bench, State.HOT, AssumeActive())
     assert set_state(bench, State.HOT, asking(bench)) == StateChange("COLD", "HOT")

@@ -45,7 +45,7 @@ def bench() -> Bench:
 
 
 def test_hot_is_refused_while_cold_alone_has_the_parts(bench: Bench) -> None:
-    with pytest.raises(StateRefused, match="parts of it are registered in cold only"):
+    with pytest.raises(StateRefused, match="some of its parts are registered in cold only"):
         set_state(bench, State.HOT)
     assert bench.hot.get(STATE)[0] == b"COLD"
 
@@ -53,7 +53,7 @@ def test_hot_is_refused_while_cold_alone_has_the_parts(bench: Bench) -> None:
 def test_cold_is_refused_where_cold_has_no_part(bench: Bench) -> None:
     bench.servers.drop(DAY)
     bench.hot.set(STATE, b"HOT")
-    with pytest.raises(StateRefused, match="no part of it is registered in cold"):
+    with pytest.raises(StateRefused, match="none of its parts is registered in cold"):
         set_state(bench, State.COLD)
     assert bench.hot.get(STATE)[0] == b"HOT"
 
@@ -63,11 +63,9 @@ def test_cold_is_refused_where_the_replicas_have_other_parts_in_cold(bench: Benc
     bench.hot.set(STATE, b"HOT")
     bench.cold.delete(bench.part("r2"))
     create_cold(f"replicas/r2/parts/{DAY}_7_7_0")(bench)
-    with pytest.raises(StateRefused, match="the replicas have different parts of it in cold") as raised:
+    with pytest.raises(StateRefused, match="the replicas have different parts in cold") as raised:
         set_state(bench, State.COLD)
-    assert raised.value.remedy == (
-        "See with part_audit_info what each of them has, and repair it with part_repair"
-    )
+    assert raised.value.remedy == ("Run part_audit_info, then part_repair with the kind of its finding")
     assert bench.hot.get(STATE)[0] == b"HOT"
 
 
@@ -88,6 +86,6 @@ class Losing(SimulatedProbe):
 
 def test_the_servers_are_asked_again_under_the_lease(bench: Bench) -> None:
     bench.hot.set(STATE, b"HOT")
-    with pytest.raises(StateRefused, match=r"replica r1 has \[\] active"):
+    with pytest.raises(StateRefused, match=r"replica r1 has the active parts \[\]"):
         set_state(bench, State.COLD, AskServers(Losing(bench)))
     assert bench.hot.get(STATE)[0] == b"HOT"

@@ -143,12 +143,15 @@ READ_ZNODE = (
 )
 LOST = f"{PATH}: the lock or epoch of this run is no longer valid"
 AUDIT = "part_audit_info lists what each replica has, and part_repair repairs the rest"
-BRING_BACK = f"Bring the partition back: part_move with state: hot and the option clickhouse; {AUDIT}"
+BRING_BACK = f"Bring the partition back: part_move with state: hot and the option clickhouse. {AUDIT}"
 CHECK = (
     "Run again; if the reason stays the same, let ClickHouse repair the part while the partition is hot"
     " (CHECK TABLE)"
 )
-GONE = "Find out what deleted them; run part_audit_info and part_repair now, before a server restarts"
+GONE = (
+    "Run part_audit_info, then part_repair, now and before a server restarts; find out which program deleted"
+    " the copies"
+)
 LATE = "Run again once the partition gets no inserts any more and every replica has its parts"
 
 CASES = [
@@ -267,7 +270,7 @@ CASES = [
             )
         ),
         f"replica r2 detached unexpected_{PART}_try2 during the run",
-        "Run part_audit_info on the shard path now, and do what it says before the server restarts",
+        "Run part_audit_info on the shard path now, and follow its remedy before the server restarts",
         "failed",
     ),
     Case(
@@ -306,7 +309,7 @@ CASES = [
         lagging_member,
         "the copies in the cold ensemble are not equal:"
         f" {PATH}/replicas/r2/parts/{PART} is missing on cold-2",
-        "See that every member of the cold ensemble is up and has caught up, then run again",
+        "Check that every member of the cold ensemble is up and has caught up, then run again",
         "failed",
     ),
     Case(
@@ -324,7 +327,8 @@ CASES = [
     Case(
         "late_insert",
         lambda bench: bench.before_switch(lambda: bench.servers.insert(DAY)),
-        f"while it was switched, replica r1 registered {DAY}_2_2_0; it is registered in hot again",
+        f"while the partition was switched, replica r1 registered {DAY}_2_2_0; the partition is registered"
+        " in hot again",
         LATE,
     ),
     Case(
@@ -332,8 +336,9 @@ CASES = [
         lambda bench: bench.after_switch(
             lambda: create("log/log-0000000000", entry(f"drop\n{DAY}_0_9_999999999\n".encode()))(bench)
         ),
-        f"it was switched, but entries for the partition wait: {LOG}, and the switch could not be undone",
-        "Run part_audit_info on the shard path now, and part_repair before anything is merged",
+        f"the partition was switched, but entries for the partition wait: {LOG}, and the switch could not be"
+        " undone",
+        "Run part_audit_info on the shard path now, and part_repair before a merge of the partition",
         "failed",
     ),
     Case(
@@ -341,7 +346,7 @@ CASES = [
         lambda bench: bench.after_switch(
             lambda: bench.cold.delete(f"{PATH}/replicas/r1/parts/{PART}", recursive=True)
         ),
-        f"copies that were verified are gone from the cold ensemble: {PATH}/replicas/r1/parts/{PART}",
+        f"verified copies are gone from the cold ensemble: {PATH}/replicas/r1/parts/{PART}",
         GONE,
         "failed",
     ),
@@ -371,7 +376,7 @@ def test_a_partition_that_no_multi_can_carry() -> None:
             GateName.FITS_ONE_MULTI,
             "its 1001 operations do not fit one multi, so the partition cannot be switched, or switched"
             " back, at one instant",
-            "Merge the partition into fewer parts and run again",
+            "Merge the partition into fewer parts (partition_merge) and run again",
         )
     }
     assert not bench.cold_ensemble.children([f"{PATH}/replicas/r1/parts"])[0]

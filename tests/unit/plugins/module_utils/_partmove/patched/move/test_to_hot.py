@@ -317,8 +317,9 @@ def test_an_answer_that_is_never_found_out() -> None:
     assert report.failed == {
         DAY: Refusal(
             GateName.POST_SWITCH_CHECK,
-            "the answer to its switch was lost, and the run ended before it was found out",
-            "Run again: it is either in hot by now or will be brought back then",
+            "the answer to its switch was lost, and the run ended before State was read again",
+            "Run part_move with state: hot again: the partition either is in hot by now or is brought back"
+            " then",
         )
     }
 
@@ -340,8 +341,8 @@ def test_a_journal_that_cannot_be_written_hides_nothing() -> None:
         (DAY, OTHER),
         Refusal(
             GateName.POST_SWITCH_CHECK,
-            "it is registered in hot again, but the run ended before the servers were looked at",
-            "See with replica_info that no server has detached a part of it",
+            "the partition is registered in hot again, but the run ended before the servers were checked",
+            "Check with replica_info that no server has detached a part of the partition",
         ),
     )
 

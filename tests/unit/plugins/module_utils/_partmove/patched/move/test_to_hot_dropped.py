@@ -47,7 +47,7 @@ def test_they_wait_whatever_the_clock_of_the_controller_says() -> None:
 
     refusal = bench.reheat(DAY).deferred[DAY]
     assert refusal.gate is GateName.COPIES_NEEDED
-    assert "a server that is starting may still look" in refusal.reason
+    assert "a server that is starting may still need" in refusal.reason
     assert bench.cold_ensemble.data(PATH) == before
 
     later(bench, 600)

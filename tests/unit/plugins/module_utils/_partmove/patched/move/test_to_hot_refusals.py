@@ -189,7 +189,7 @@ CASES = [
         "active_on_disk",
         with_probe(detach_during_the_run),
         f"replica r2 detached unexpected_{PART}_try2 during the run",
-        "Run part_audit_info on the shard path now, and do what it says before the server restarts",
+        "Run part_audit_info on the shard path now, and follow its remedy before the server restarts",
         "failed",
     ),
     Case(
@@ -285,7 +285,7 @@ def test_a_partition_that_no_multi_can_carry() -> None:
             GateName.FITS_ONE_MULTI,
             "its 7 operations do not fit one multi, so the partition cannot be switched, or switched back,"
             " at one instant",
-            "This collection moves no partition of that size; what moved it has to bring it back",
+            "This collection moves no partition of that size: bring it back with the tool that moved it",
         )
     }
 
@@ -348,8 +348,8 @@ NOT_TOLD = "the partition is registered in hot again, but not on every member of
 STILL_COLD = f"{NOT_TOLD}: on hot-2 the partition is still cold"
 INACTIVE = Refusal(
     GateName.COPIES_NEEDED,
-    "it is hot again, and a replica that is not active may still look for its copies",
-    "Start the replica and run again; the copies are removed then",
+    "the partition is hot again, and a replica that is not active may still need its copies in cold",
+    "Start the replica and run part_move with state: hot again; the copies are removed then",
 )
 WAITING = [
     Case("copies_needed", lambda bench: later(bench, -1), *run_again_in(1)[1:]),
@@ -360,7 +360,7 @@ WAITING = [
     Case(
         "copies_needed",
         stop_meanwhile,
-        "something happened to the table just when its copies were to be removed",
+        "the table changed just when the copies were to be removed",
         "Run again; the copies are removed then",
     ),
     Case("hot_members", unreachable, f"{NOT_TOLD}: no answer from hot-2", MEMBERS),
