@@ -95,7 +95,7 @@ def test_a_tree_without_advice_says_so() -> None:
 
 def test_what_asking_servers_came_to_is_told() -> None:
     words = " ".join(Page(page_of(plain_tree())).words)
-    assert "and no server was asked" in words
+    assert "and no server was queried" in words
     silent = [ServerAnswer("ch1", problem=f"ch1 is silent{HOSTILE_NAME}")]
     words = " ".join(Page(page_of(plain_tree(), silent)).words)
     assert "tables on no server were not judged." in words
