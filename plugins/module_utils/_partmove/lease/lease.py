@@ -6,7 +6,7 @@
 
 The znodes are below the coordination root (``/partmove`` by default), outside every table path::
 
-    locks/<shard path, quoted>    hot only, ephemeral: keeps two runs from interfering with each other
+    locks/<shard path, quoted>    hot only, ephemeral: keeps two runs from making each other's multis fail
     epochs/<shard path, quoted>   hot and cold, persistent: the data version is the epoch
 
 The lock alone is not safe: a process paused beyond the end of its session still believes in its lock. So
@@ -36,7 +36,7 @@ class Lease(NamedTuple):
     hot_epoch: int
     cold_epoch: int
     taken_at: float
-    """Begin of the lease in seconds since 1970, by the clock of hot, independent of the local clock."""
+    """Begin of the lease in seconds since 1970, by the clock of hot: never later than now."""
 
     @property
     def hot_checks(self) -> tuple[Op, ...]:

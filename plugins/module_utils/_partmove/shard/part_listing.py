@@ -6,7 +6,7 @@
 
 A listing may have a million names, and a run needs the listing many times. The stat of the parent znode
 counts the creations and deletions of children. If this count has changed only by the writes of the run
-itself, the run updates its cached listing without a request.
+itself, the run updates its cached listing instead of listing again.
 """
 
 from __future__ import annotations

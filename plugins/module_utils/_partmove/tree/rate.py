@@ -14,7 +14,8 @@ from collections.abc import Callable
 class Rate:
     """Limits the requests per second of any number of threads, evenly over time.
 
-    A call after an idle time returns at once; idle time is not credited to later calls.
+    A call after an idle time returns at once, whatever its number of requests; later calls wait accordingly.
+    Idle time is not credited to later calls.
     """
 
     def __init__(self, per_second: float, *, now: Callable[[], float] = time.monotonic) -> None:
