@@ -233,7 +233,7 @@ def _check_places(arguments: argparse.Namespace) -> None:
     if not os.access(plan.parent, os.W_OK | os.X_OK):
         raise PlanError(
             f"{plan}: the plan cannot be written, this user cannot write to {plan.parent}",
-            remedy="Create the folder, or give another path",
+            remedy="Make the folder, or give another path",
         )
     try:
         check_writable(plan.parent)

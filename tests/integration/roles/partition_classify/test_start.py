@@ -101,27 +101,25 @@ def test_a_python_without_pyspark(submission: Submission) -> None:
 def test_too_little_memory_for_the_driver(submission: Submission) -> None:
     lines, reason = submission.run("--driver-memory=200m")
     assert reason.startswith("Spark has too little memory: ")
-    assert re.search(
-        r"System memory \d+ must be at least \d+\. Give it more memory, in the role with ", reason
-    )
-    # What is to be read is looked at while Spark starts.
+    assert re.search(r"System memory \d+ must be at least \d+\. Raise spark\.driver\.memory and ", reason)
+    # The driver surveys the files while Spark starts.
     assert [each for each in lines if not each.startswith(("hot=", "shard paths "))] == [reason]
 
 
 def test_more_memory_for_the_driver_than_the_host_has(submission: Submission) -> None:
     lines, reason = submission.run("--driver-memory=900g")
     assert re.match(
-        r"spark\.driver\.memory is 900g, and this host has [\d.]+ [GT]B of memory in all: ", reason
+        r"spark\.driver\.memory is 900g, but this host has [\d.]+ [GT]B of memory in all: ", reason
     )
-    assert "Give less as spark.driver.memory, in the role in partition_classify_spark_conf" in reason
+    assert "Lower spark.driver.memory (role: partition_classify_spark_conf)" in reason
     assert lines == [reason]
 
 
 def test_a_task_that_finds_no_memory(submission: Submission) -> None:
-    """On one machine it could have ended the driver, and nobody would say anything."""
+    """On one machine, the error could end the driver without a message."""
     lines, reason = submission.run("--driver-memory=512m", "--conf=spark.shuffle.file.buffer=1500m")
     assert reason.startswith(
-        "Spark has too little memory: java.lang.OutOfMemoryError: Java heap space. Give it more memory, "
+        "Spark has too little memory: java.lang.OutOfMemoryError: Java heap space. Raise spark.driver.memory "
     )
     assert lines[-1] == reason
     assert not submission.plan.exists()
@@ -132,5 +130,5 @@ def test_a_disk_of_spark_that_is_full(submission: Submission) -> None:
     with small_disk(submission.folder / "small", "300k") as folder:
         _lines, reason = submission.run(f"--conf=spark.local.dir={folder}")
     assert reason.startswith("A disk with Spark's temporary files is full: ")
-    assert "No space left on device. Make room in spark.local.dir and TMPDIR " in reason
+    assert "No space left on device. Free space in spark.local.dir and TMPDIR " in reason
     assert not submission.plan.exists()
