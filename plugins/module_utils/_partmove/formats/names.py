@@ -182,7 +182,7 @@ def uncovered_names(then: Iterable[str], now: Iterable[str], partition_id: str, 
 
     All names are parts of one partition. ``where``: the table, for the message of a FormatError.
 
-    >>> uncovered(["all_0_0_0", "all_1_1_0", "all_2_2_0"], ["all_0_1_1"], "all", "default.hits")
+    >>> uncovered_names(["all_0_0_0", "all_1_1_0", "all_2_2_0"], ["all_0_1_1"], "all", "default.hits")
     ['all_2_2_0']
     """
     names = set(now)

@@ -134,7 +134,7 @@ def hash_matches(stored: str, queried: str) -> bool:
     A hash is two words of 64 bits. Servers up to 20.12 show the low word first, recent servers the high word.
     Both orders are accepted: different hashes do not agree in either order by chance.
 
-    >>> hash_is("07060504030201000f0e0d0c0b0a0908", "0F0E0D0C0B0A09080706050403020100")
+    >>> hash_matches("07060504030201000f0e0d0c0b0a0908", "0F0E0D0C0B0A09080706050403020100")
     True
     """
     return queried.lower() in (stored, stored[16:] + stored[:16])
