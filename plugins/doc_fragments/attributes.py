@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of what modules promise, and of the Pythons that they take."""
+"""Documentation of module attributes and of the required Python."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Attributes; a module says how far it supports each."""
+    """Attributes of modules. Each module documents its support for each attribute."""
 
     DOCUMENTATION = r"""
     options: {}
@@ -25,7 +25,7 @@ class ModuleDocFragment:
         platforms: posix
         support: full
     requirements:
-      - Python 3.9 or later on the host that the module runs on
+      - Python 3.9 or later on the host that runs the module
 """
 
     READ_ONLY = r"""

@@ -2,22 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of the option that says how to ask ClickHouse servers."""
+"""Documentation of the option ``clickhouse``, which describes how to query servers."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Fragments for what asks one server, those of the replicas, or those that are named."""
+    """Fragments for queries to a single server, to the servers of replicas, or to named servers."""
 
     DOCUMENTATION = r"""
     options:
       clickhouse:
-        description: How to ask the ClickHouse server over its HTTP interface.
+        description: How to query the ClickHouse server over its HTTP interface.
         type: dict
         suboptions:
           host:
-            description: Name or address of the server, seen from the host that this runs on.
+            description: Name or address of the server, as seen from the host that runs the module.
             type: str
             default: localhost
           port:
@@ -33,7 +33,7 @@ class ModuleDocFragment:
             type: str
             default: ''
           secure:
-            description: Whether to speak TLS.
+            description: Whether to use TLS.
             type: bool
             default: false
           ca:
@@ -53,7 +53,7 @@ class ModuleDocFragment:
     REPLICAS = r"""
     options:
       clickhouse:
-        description: How to ask the ClickHouse servers of the replicas which parts they have.
+        description: How to query the parts on the ClickHouse servers of the replicas.
         type: dict
         suboptions:
           port:
@@ -69,7 +69,7 @@ class ModuleDocFragment:
             type: str
             default: ''
           secure:
-            description: Whether to speak TLS.
+            description: Whether to use TLS.
             type: bool
             default: false
           ca:
@@ -82,8 +82,8 @@ class ModuleDocFragment:
             default: true
           endpoints:
             description:
-              - Address as C(host:port) by name of the replica, where it is not the host that the replica
-                itself has published in ZooKeeper with O(clickhouse.port).
+              - Dictionary from the name of a replica to its address as C(host:port), for replicas whose
+                address differs from the host in ZooKeeper with O(clickhouse.port).
             type: dict
             default: {}
           timeout:
@@ -95,7 +95,7 @@ class ModuleDocFragment:
     NAMED = r"""
     options:
       clickhouse:
-        description: The ClickHouse servers to ask.
+        description: The ClickHouse servers to query.
         type: dict
         suboptions:
           hosts:
@@ -104,7 +104,7 @@ class ModuleDocFragment:
             elements: str
             required: true
           port:
-            description: Port of the HTTP interface where the host has none; with TLS usually 8443.
+            description: Default port of the HTTP interface; with TLS usually 8443.
             type: int
             default: 8123
           user:
@@ -116,7 +116,7 @@ class ModuleDocFragment:
             type: str
             default: ''
           secure:
-            description: Whether to speak TLS.
+            description: Whether to use TLS.
             type: bool
             default: false
           ca:

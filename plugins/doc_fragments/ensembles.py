@@ -2,28 +2,28 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of the options that say where the ensembles are.
+"""Documentation of the options that describe the ensembles.
 
-A module names the fragments that it wants; of an option that is in two of them, the first has the last word.
+A module lists its fragments. If two fragments document an option, the first fragment takes precedence.
 """
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Fragments for modules that know both ensembles, hold locks, only read, or know hot alone."""
+    """Fragments for modules with both ensembles, with locks, with read access only, or with hot only."""
 
     DOCUMENTATION = r"""
     options:
       hot:
-        description: The ensemble that the ClickHouse servers use as C(<zookeeper>).
+        description: The ensemble in C(<zookeeper>) of the ClickHouse servers.
         required: true
         type: dict
         suboptions: &connection
           hosts:
             description:
               - Every member of the ensemble as C(host:port), observers included. The port defaults to 2181.
-              - Copies are verified on each member of the cold ensemble, so none of these may be missing.
+              - No member may be missing, because copies are verified on each member of the cold ensemble.
             type: list
             elements: str
             required: true
@@ -32,7 +32,7 @@ class ModuleDocFragment:
             type: str
             default: ''
           session_timeout:
-            description: Seconds after which the ensemble gives up on a session that is not heard of.
+            description: Seconds without contact after which the ensemble ends a session.
             type: float
             default: 30.0
           connect_timeout:
@@ -40,20 +40,21 @@ class ModuleDocFragment:
             type: float
             default: 15.0
           operation_timeout:
-            description: Seconds that a request may stay without an answer, reconnecting included.
+            description: Seconds to wait for the answer to a request, including reconnects.
             type: float
             default: 60.0
           members_complete:
             description:
-              - Whether to take for granted that C(hosts) names every member, observers included.
-              - Only needed where the ensemble has no C(/zookeeper/config), as before version 3.5. A member
-                that is missing may lack a copy that a server looks for there.
+              - Whether to assume that C(hosts) lists every member, observers included.
+              - Only needed for an ensemble without C(/zookeeper/config), such as ZooKeeper before version
+                3.5. On an unlisted member a copy may be missing when a server reads the copy there.
             type: bool
             default: false
           auth:
             description:
-              - The identity to use, the same that the servers have as C(<identity>) for this ensemble.
-              - Znodes that are created get an ACL for it alone; servers with another one could not read them.
+              - The identity to use, the C(<identity>) of the servers for this ensemble.
+              - New znodes get an ACL for this identity only, so servers with another identity cannot read the
+                znodes.
             type: dict
             suboptions:
               scheme:
@@ -67,14 +68,14 @@ class ModuleDocFragment:
               credential:
                 description:
                   - C(user:password).
-                  - With V(sasl_gssapi) the principal, or nothing for that of the ticket cache.
+                  - With V(sasl_gssapi) the principal, or empty for the principal of the ticket cache.
                 type: str
               service:
                 description: Kerberos service of the servers, for V(sasl_gssapi).
                 type: str
                 default: zookeeper
           tls:
-            description: TLS, if the ensemble wants it; an empty mapping is enough to turn it on.
+            description: TLS, if the ensemble requires TLS; an empty mapping turns TLS on.
             type: dict
             suboptions:
               ca:
@@ -87,7 +88,7 @@ class ModuleDocFragment:
                 description: PEM file of the client's key.
                 type: path
               key_password:
-                description: Opens the key.
+                description: Password of the key.
                 type: str
               verify:
                 description: Whether to refuse a server whose certificate no known authority has signed.
@@ -98,27 +99,27 @@ class ModuleDocFragment:
                 type: bool
                 default: true
       cold:
-        description: The ensemble that patched ClickHouse servers know as C(<cold_zookeeper>).
+        description: The ensemble in C(<cold_zookeeper>) of patched ClickHouse servers.
         required: true
         type: dict
         suboptions: *connection
       coordination_root:
         description:
-          - Znode in both ensembles below which locks and epochs of shard paths are kept.
-          - It must be the same in every run. Where a table was moved with another one, that is refused.
+          - Znode in both ensembles with the locks and epochs of shard paths.
+          - Use the same value in every run. A table that was moved with another value is refused.
         type: str
         default: /partmove
     requirements:
-      - kazoo >= 2.10 on the host that the module runs on
+      - kazoo >= 2.10 on the host that runs the module
 """
 
     LOCK = r"""
     options:
       lock_wait:
         description:
-          - How long to wait for the lock of a shard path that another run has, as seconds or with a unit such
+          - How long to wait for the lock of a shard path that another run has, in seconds or with a unit such
             as V(90s) or V(5m).
-          - Give more than the session timeout, so that the lock of a killed run is gone by then.
+          - Give more than the session timeout, so that the lock of a killed run expires meanwhile.
         type: str
         default: 45s
 """
@@ -127,15 +128,15 @@ class ModuleDocFragment:
     options:
       cold:
         description:
-          - The ensemble that patched ClickHouse servers know as C(<cold_zookeeper>).
-          - Without it only O(hot) is looked at.
+          - The ensemble in C(<cold_zookeeper>) of patched ClickHouse servers.
+          - Without this option only O(hot) is read.
         required: false
 """
 
     ONE = r"""
     options:
       hot:
-        description: The ensemble that the ClickHouse servers use as C(<zookeeper>).
+        description: The ensemble in C(<zookeeper>) of the ClickHouse servers.
         required: true
         type: dict
         suboptions:
@@ -150,7 +151,7 @@ class ModuleDocFragment:
             type: str
             default: ''
           session_timeout:
-            description: Seconds after which the ensemble gives up on a session that is not heard of.
+            description: Seconds without contact after which the ensemble ends a session.
             type: float
             default: 30.0
           connect_timeout:
@@ -158,16 +159,17 @@ class ModuleDocFragment:
             type: float
             default: 15.0
           operation_timeout:
-            description: Seconds that a request may stay without an answer, reconnecting included.
+            description: Seconds to wait for the answer to a request, including reconnects.
             type: float
             default: 60.0
           members_complete:
-            description: Not used here; it is there so that one description of the ensemble suits all modules.
+            description: Ignored. The option exists so that all modules accept the same description of the
+              ensemble.
             type: bool
             default: false
           auth:
             description:
-              - The identity to use, the same that the servers have as C(<identity>) for this ensemble.
+              - The identity to use, the C(<identity>) of the servers for this ensemble.
             type: dict
             suboptions:
               scheme:
@@ -181,14 +183,14 @@ class ModuleDocFragment:
               credential:
                 description:
                   - C(user:password).
-                  - With V(sasl_gssapi) the principal, or nothing for that of the ticket cache.
+                  - With V(sasl_gssapi) the principal, or empty for the principal of the ticket cache.
                 type: str
               service:
                 description: Kerberos service of the servers, for V(sasl_gssapi).
                 type: str
                 default: zookeeper
           tls:
-            description: TLS, if the ensemble wants it; an empty mapping is enough to turn it on.
+            description: TLS, if the ensemble requires TLS; an empty mapping turns TLS on.
             type: dict
             suboptions:
               ca:
@@ -201,7 +203,7 @@ class ModuleDocFragment:
                 description: PEM file of the client's key.
                 type: path
               key_password:
-                description: Opens the key.
+                description: Password of the key.
                 type: str
               verify:
                 description: Whether to refuse a server whose certificate no known authority has signed.
@@ -212,5 +214,5 @@ class ModuleDocFragment:
                 type: bool
                 default: true
     requirements:
-      - kazoo >= 2.10 on the host that the module runs on
+      - kazoo >= 2.10 on the host that runs the module
 """

@@ -2,29 +2,30 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of the options that say how much load a run may be."""
+"""Documentation of the options that limit the load of a run."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Fragments for modules that wait while an ensemble is in trouble, that write besides, or take long."""
+    """Fragments for modules with pauses during overload, with a limit on parts, or with progress."""
 
     DOCUMENTATION = r"""
     options:
       max_latency:
         description:
-          - Seconds that both ensembles may take to answer. When one takes longer, and five times as long as
-            when the module began, the module pauses until it takes half of that again.
+          - Latency limit of both ensembles in seconds. The module pauses if the latency of an ensemble
+            exceeds this limit and five times the latency at the start of the module, until the latency falls
+            to half of that threshold.
           - A module that writes also pauses while more than 500 requests wait at a member, and while a member
-            has fallen behind the others, where members tell so by the four-letter word C(srvr).
-          - With V(0) it never pauses.
+            lags behind the others, if the members report this by the four-letter word C(srvr).
+          - With V(0) the module never pauses.
         type: float
         default: 1.0
       give_up_after:
         description:
-          - How long one pause may take, as seconds or with a unit such as V(90s) or V(10m). The module fails
-            then, tells what it did so far, and can be run again to go on.
+          - Maximum duration of one pause, in seconds or with a unit such as V(90s) or V(10m). After a longer
+            pause the module fails and returns the result so far. Run again to continue.
         type: str
         default: 10m
 """
@@ -33,9 +34,9 @@ class ModuleDocFragment:
     options:
       max_parts_per_second:
         description:
-          - How many parts to work on in a second at most, over all replicas; V(0) for no limit. The parts of
+          - Maximum number of parts to process per second, over all replicas; V(0) for no limit. The parts of
             one partition are never divided.
-          - Not used in check mode.
+          - Ignored in check mode.
         type: int
         default: 0
 """
@@ -43,6 +44,7 @@ class ModuleDocFragment:
     PROGRESS = r"""
     options:
       progress_file:
-        description: Set by the action plugin of this module, which shows the lines of it. Not for playbooks.
+        description: Internal. The action plugin of this module sets the option and shows the lines of the
+          file. Not for playbooks.
         type: path
 """

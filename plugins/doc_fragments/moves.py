@@ -2,18 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of what modules that move partitions have in common."""
+"""Documentation of the options that modules with moves of partitions share."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Fragments for whatever moves partitions, and for modules that are told which."""
+    """Fragments for all modules with moves, and for modules with selected partitions."""
 
     DOCUMENTATION = r"""
     options:
       max_listed:
-        description: How many partitions each list of the result may have. The counts are always complete.
+        description: Maximum number of partitions in each list of the result. The counts are always complete.
         type: int
         default: 1000
 """
@@ -22,33 +22,34 @@ class ModuleDocFragment:
     options:
       plan:
         description:
-          - Path of a plan file, on the host that the module runs on, as the role
-            P(olap.partmove.partition_classify#role) writes it.
-          - A file that was cut short or edited is refused.
-          - A plan of another cluster is refused before anything is done, also in check mode. Its header tells
-            which znodes of hot it is of, and by which transaction and when these were created.
-          - Only rows that want O(state) are carried out. The others are returned in RV(other_state).
+          - Path of a plan file of the role P(olap.partmove.partition_classify#role), on the host that runs
+            the module.
+          - A truncated or edited file is refused.
+          - A plan of another cluster is refused before the first change, also in check mode. The header of a
+            plan names znodes of hot, with the transactions and times of their creation.
+          - Only rows with O(state) are carried out. The other rows are returned in RV(other_state).
           - Exactly one of O(plan), O(partitions) and O(shard_paths) is needed.
         type: path
       partitions:
-        description: The partitions to move, in place of a plan file.
+        description: The partitions to move, instead of a plan file.
         type: list
         elements: dict
         suboptions:
           shard_path:
-            description: ZooKeeper path of the table, as C(system.replicas) has it in C(zookeeper_path).
+            description: ZooKeeper path of the table, C(zookeeper_path) in C(system.replicas).
             type: str
             required: true
           partition:
-            description: Id of the partition, as C(system.parts) has it in C(partition_id).
+            description: Id of the partition, C(partition_id) in C(system.parts).
             type: str
             required: true
       share:
         description:
-          - Which share of the shard paths this run works on, as V(2/4) for the second of four. V(1/1) is all.
-          - For several runs at a time, each a process of its own, where one is not enough to keep the
-            ensembles busy. All of them need the same plan, or the same list.
-          - A limit of parts in a second is for each run.
+          - Share of the shard paths for this run, such as V(2/4) for the second of four shares. V(1/1) means
+            all shard paths.
+          - For several simultaneous runs in separate processes, if one process cannot use the capacity of the
+            ensembles. All runs need the same plan or the same list.
+          - O(max_parts_per_second) limits each run separately.
         type: str
         default: 1/1
 """

@@ -2,24 +2,26 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of what modules that work on a table and its cold twin have in common."""
+"""Documentation of the options that modules for tables and cold twins share."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Fragments for all of these, for those that may create twins, and for those that have locks or records.
+    """Fragments for all such modules, for modules that create twins, and for modules with locks or records.
 
-    A module names them before the fragment clickhouse_server.replicas, which has the rest of the option.
+    A module lists these fragments before clickhouse_server.replicas, which documents the rest of
+    ``clickhouse``.
     """
 
     DOCUMENTATION = r"""
     options:
       clickhouse:
-        description: How to ask the ClickHouse servers of the replicas, and to tell them what to do.
+        description: How to query the ClickHouse servers of the replicas, and execute statements on them.
         required: true
       twin:
-        description: Name of a twin, in the database of the table; C({table}) stands for the name of that.
+        description: Name of the twin in the database of the table; C({table}) stands for the name of the
+          table.
         type: str
         default: '{table}_cold'
 """
@@ -27,11 +29,11 @@ class ModuleDocFragment:
     PLACES = r"""
     options:
       ensemble:
-        description: The name of the auxiliary ensemble in the configuration of the servers.
+        description: Name of the auxiliary ensemble in the configuration of the servers.
         type: str
         default: cold
       path:
-        description: Path of a twin in that ensemble; C({path}) stands for the path of its table.
+        description: Path of the twin in the auxiliary ensemble; C({path}) stands for the path of the table.
         type: str
         default: '{path}_cold'
 """
@@ -40,8 +42,8 @@ class ModuleDocFragment:
     options:
       coordination_root:
         description:
-          - Znode in the hot ensemble below which locks, epochs and records are kept.
-          - It must be the same in every run of every module that works on a table and its twin.
+          - Znode in the hot ensemble with the locks, epochs and records.
+          - Use the same value in every run of every module for tables and their twins.
         type: str
         default: /partmove
 """

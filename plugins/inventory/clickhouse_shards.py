@@ -6,21 +6,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: clickhouse_shards
-short_description: Hosts and groups by cluster and shard, from what a ClickHouse server knows
+short_description: Create hosts and groups by cluster and shard, from the clusters of a ClickHouse server
 version_added: 0.1.0
 description:
-  - Reads the clusters of C(<remote_servers>), from the configuration files of a ClickHouse server or from
-    C(system.clusters) of one that runs.
-  - Each cluster becomes a group of its name, and each of its shards a group below it such as
-    C(main_shard_1). Characters that a group cannot have become underscores.
-  - A host has the variables C(clickhouse_cluster), C(clickhouse_shard) and C(clickhouse_replica), which count
-    from 1, C(clickhouse_port) of the native protocol, C(clickhouse_weight), as far as they are known
-    C(clickhouse_secure), C(clickhouse_internal_replication) and C(clickhouse_is_local), and
-    C(clickhouse_memberships), a list of C(cluster), C(shard) and C(replica). A host that is there several
-    times has the variables of the first time, with the clusters in the order of O(clusters).
-  - Several servers on one host are told apart by their ports, such as C(ch1-9000) and C(ch1-9001), which have
-    C(ansible_host).
-  - Users and passwords of C(<remote_servers>) are not read.
+  - Reads the clusters in C(<remote_servers>) from configuration files of a ClickHouse server, or from
+    C(system.clusters) of a running server.
+  - Each cluster becomes a group with its name. Each shard becomes a child group, such as C(main_shard_1).
+    Characters that are invalid in group names become underscores.
+  - Each host has the variables C(clickhouse_cluster), C(clickhouse_shard) and C(clickhouse_replica), with
+    numbers from 1 on, C(clickhouse_port) of the native protocol and C(clickhouse_weight); if known
+    C(clickhouse_secure), C(clickhouse_internal_replication) and C(clickhouse_is_local); and
+    C(clickhouse_memberships), a list of C(cluster), C(shard) and C(replica). A host with several memberships
+    has the variables of the first membership, with the clusters in the order of O(clusters).
+  - Several servers on one host are distinguished by their ports, such as C(ch1-9000) and C(ch1-9001), and
+    have C(ansible_host).
+  - Users and passwords in C(<remote_servers>) are not read.
   - The file name of the inventory source has to end in C(clickhouse_shards.yml) or C(clickhouse_shards.yaml).
 author:
   - olap.partmove contributors (@olap-partmove)
@@ -31,27 +31,28 @@ extends_documentation_fragment:
   - ansible.builtin.inventory_cache
 options:
   plugin:
-    description: Says that the file is for this plugin.
+    description: Name of this plugin.
     type: str
     required: true
     choices: [olap.partmove.clickhouse_shards]
   config:
     description:
-      - Path on the controller of a C(config.xml), of the preprocessed one, or of a file of substitutions such
-        as C(metrika.xml). What is in C(config.d) and C(conf.d) beside it is merged, and C(incl) is followed.
+      - Path on the controller of a C(config.xml), of a preprocessed configuration, or of a file of
+        substitutions such as C(metrika.xml). The plugin merges C(config.d) and C(conf.d) beside the file, and
+        follows C(incl).
       - A relative path starts from the folder of the inventory source.
       - Exactly one of O(config) and O(host) is needed.
     type: str
   include_from:
-    description: Path on the controller of the file of substitutions, as O(config), where it is not the one
-      that the configuration names.
+    description: Path on the controller of the file of substitutions, relative as in O(config), if the
+      configuration names a different path.
     type: str
   element:
-    description: Name of the element with the clusters, where it is neither V(remote_servers) nor
+    description: Name of the element with the clusters, if other than V(remote_servers) and
       V(clickhouse_remote_servers).
     type: str
   host:
-    description: Name or address of a server to ask over its HTTP interface.
+    description: Name or address of a server to query over its HTTP interface.
     type: str
   port:
     description: Port of the HTTP interface; with TLS usually 8443.
@@ -70,7 +71,7 @@ options:
     env:
       - name: CLICKHOUSE_PASSWORD
   secure:
-    description: Whether to speak TLS.
+    description: Whether to use TLS.
     type: bool
     default: false
   ca:
@@ -85,25 +86,25 @@ options:
     type: float
     default: 30.0
   clusters:
-    description: Names of the clusters to take. Without it all are taken.
+    description: Names of the clusters to read; by default all clusters.
     type: list
     elements: str
   group_prefix:
-    description: Put before the name of each group.
+    description: Prefix of each group name.
     type: str
     default: ''
 """
 
 EXAMPLES = r"""
-# clickhouse_shards.yml: from the files of a server that were copied here
+# clickhouse_shards.yml: from copied configuration files of a server
 plugin: olap.partmove.clickhouse_shards
 config: files/clickhouse-server/config.xml
 include_from: files/metrika.xml
 clusters: [main]
 
 ---
-# ask.clickhouse_shards.yml: from a server, which is asked once an hour; the password comes from the
-# environment variable CLICKHOUSE_PASSWORD
+# server.clickhouse_shards.yml: from a server, queried once an hour. The environment variable
+# CLICKHOUSE_PASSWORD has the password.
 plugin: olap.partmove.clickhouse_shards
 host: ch1.example
 secure: true
@@ -142,21 +143,21 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_sh
 _SERVER = ("host", "port", "user", "password", "secure", "ca", "verify", "timeout")
 _SOURCE = ("config", "include_from", "element", "host", "port", "user", "secure")
 _CACHE_FORMAT = 1
-"""To be raised when what is cached changes its shape."""
+"""Increase this number whenever the format of cached data changes."""
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: ignore[misc]
-    """Makes the inventory; Ansible calls ``verify_file`` and then ``parse``."""
+    """Creates the inventory. Ansible calls ``verify_file`` and then ``parse``."""
 
     NAME = "olap.partmove.clickhouse_shards"
 
     def verify_file(self, path: str) -> bool:
-        """Whether the file may be one for this plugin, by its name."""
+        """Return whether the name of the file is valid for this plugin."""
         named = path.endswith(("clickhouse_shards.yml", "clickhouse_shards.yaml"))
         return named and bool(super().verify_file(path))
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
-        """Add hosts, groups and variables; raises AnsibleParserError for all that goes wrong."""
+        """Add hosts, groups and variables. Raises AnsibleParserError for every error."""
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
         if bool(self._option("config")) == bool(self._option("host")):
@@ -173,7 +174,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
             self._construct(host.name)
 
     def _rows(self, path: str, *, cache: bool) -> list[dict[str, Any]]:
-        """What was read, or is in the cache; ``cache`` is False when the cache is to be renewed."""
+        """Return the replicas from the cache or the source. ``cache`` is False to renew the cache."""
         if not self.get_option("cache"):
             return self._read()
         key = self._cache_key(path)
@@ -190,17 +191,17 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         )
 
     def _cache_key(self, path: str) -> str:
-        """Of the inventory source and of what it reads from, so that another source is not mixed up."""
+        """Return a key for the inventory file and its data source, so that sources do not share entries."""
         source = repr([_CACHE_FORMAT, *(self._option(name) for name in _SOURCE)])
         return f"{self.get_cache_key(path)}_{hashlib.sha256(source.encode()).hexdigest()[:12]}"
 
     def _file(self, name: str) -> str | None:
-        """The option as a whole path."""
+        """Return the option as an absolute path."""
         value = self._option(name)
         return str(unfrackpath(value, follow=False, basedir=self._folder)) if value else None
 
     def _option(self, name: str) -> Any:
-        """The option, with what is a template in it put in place."""
+        """Return the option with templates resolved."""
         value = self.get_option(name)
         return self.templar.template(value) if isinstance(value, (str, list)) else value
 

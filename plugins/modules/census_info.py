@@ -7,17 +7,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: census_info
-short_description: Tell what fills a ZooKeeper ensemble, and what of it need not be there
+short_description: Count what fills a ZooKeeper ensemble, and report znodes that could be removed
 version_added: 0.1.0
 description:
-  - Reads every znode of the ensemble of a ClickHouse cluster and adds them up by kind, by table, by replica
-    and, what is in no table, by path. For some it tells how to have fewer of them, with the reason and the
-    statements to give.
-  - Works with every ClickHouse, whether or not it knows a cold ensemble. Nothing is written.
-  - With O(clickhouse) servers are asked which tables they have, and tables that no server has are reported.
-    Nothing is said about that where one of them does not answer, or where servers were not named.
-  - The answer describes a tree that servers go on changing while it is read. To put no load on an ensemble,
-    let the role P(olap.partmove.partmove_census#role) read copies of its files instead.
+  - Reads every znode of the ensemble of a ClickHouse cluster and adds up znodes and bytes by kind, by table
+    and by replica, and outside of tables by path. Advises how to reduce some kinds, with the reason and the
+    statements.
+  - Works with every ClickHouse, with or without a cold ensemble. Writes nothing.
+  - With O(clickhouse) the module asks servers for their tables, and reports tables that no server has. If a
+    server does not answer or no servers are given, tables without a server are not reported.
+  - Servers continue to change the znodes during the read. To put no load on an ensemble, use the role
+    P(olap.partmove.partmove_census#role), which reads copies of its files.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -28,59 +28,58 @@ extends_documentation_fragment:
   - olap.partmove.attributes.action_group
 options:
   clickhouse:
-    description: All ClickHouse servers that use the ensemble. Without it none is asked.
+    description: All ClickHouse servers of the ensemble. Without this option no server is queried.
   coordination_root:
-    description: Znode below which this collection keeps locks and epochs.
+    description: Znode with the locks and epochs of this collection.
     type: str
     default: /partmove
   ddl_path:
     description:
-      - Znode of the queue of distributed DDL, as C(path) of C(<distributed_ddl>) has it, without a slash at
-        its end.
+      - Znode of the queue of distributed DDL, C(path) in C(<distributed_ddl>), without a slash at the end.
     type: str
     default: /clickhouse/task_queue/ddl
   znodes_per_second:
     description:
-      - How many znodes to read in a second, so that other clients of the member are not held up; V(0) for as
-        many as can be. Children and data of a znode are read one after the other, and each counts.
+      - Maximum number of znodes to read per second, which protects other clients of the member; V(0) for no
+        limit. Children and data of a znode are separate reads, and each counts.
     type: int
     default: 0
   inactive_after:
-    description: How long a replica without a session has to have written nothing to be told of.
+    description: Minimum time without a session and without a write before a replica is reported.
     type: str
     default: 7d
   stuck_after:
     description:
-      - From which age on an entry of a queue, a mutation that is not finished, or the last change of a table
-        that no server has, is reported.
+      - Minimum age of a reported queue entry, unfinished mutation, or last change of a table that no server
+        has.
     type: str
     default: 1d
   unused_after:
-    description: From which age on a partition without parts is reported.
+    description: Minimum age of a reported partition without parts.
     type: str
     default: 30d
   queue_length:
-    description: With how many entries in its queue a replica is told of.
+    description: Minimum length of the queue of a reported replica.
     type: int
     default: 1000
   log_entries:
-    description: How many entries of a log only replicas without a session have to need to be told of.
+    description: Minimum number of reported log entries that are kept only for replicas without a session.
     type: int
     default: 100
   deduplication_window:
     description:
-      - What C(replicated_deduplication_window) is on the servers. A table is told of that has more than twice
-        as many hashes of blocks.
+      - Setting C(replicated_deduplication_window) of the servers. A table with more than twice as many block
+        hashes is reported.
     type: int
     default: 1000
   finished_mutations_to_keep:
     description:
-      - What C(finished_mutations_to_keep) is on the servers. A table is told of that has more than twice as
-        many.
+      - Setting C(finished_mutations_to_keep) of the servers. A table with more than twice as many finished
+        mutations is reported.
     type: int
     default: 100
   ddl_tasks:
-    description: What C(max_tasks_in_queue) of C(<distributed_ddl>) is on the servers.
+    description: Setting C(max_tasks_in_queue) in C(<distributed_ddl>) of the servers.
     type: int
     default: 1000
 seealso:
@@ -88,17 +87,17 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See what fills the ensemble
+- name: Count the znodes of the ensemble
   olap.partmove.census_info:
     hot:
       hosts: [zk1:2181, zk2:2181, zk3:2181]
   register: census
 
-- name: Tell it, the largest first
+- name: Show the summary, the largest first
   ansible.builtin.debug:
     var: census.summary
 
-- name: List tables that no server has any more
+- name: Read the census, with tables that no server has
   olap.partmove.census_info:
     hot:
       hosts: [zk1:2181, zk2:2181, zk3:2181]
@@ -109,7 +108,7 @@ EXAMPLES = r"""
   register: census
   failed_when: census.servers.unjudged != ""
 
-- name: List replicas that nobody starts any more
+- name: Show statements for replicas without a session
   ansible.builtin.debug:
     msg: "{{ away | map(attribute='statements') | flatten }}"
   vars:
@@ -118,62 +117,62 @@ EXAMPLES = r"""
 
 RETURN = r"""
 as_of:
-  description: When the census was taken, in UTC.
+  description: Time of the census, in UTC.
   returned: success
   type: str
   sample: "2026-11-22T07:00:00.000Z"
 complete:
-  description: Whether all znodes could be read.
+  description: Whether all znodes were readable.
   returned: success
   type: bool
 denied:
   description:
-    - What the identity may not read. Neither these znodes nor what is below them is counted. Of a table that
-      they are in nothing is told that they may make untrue.
+    - Znodes that the identity may not read. These znodes and their descendants are not counted. Advice that
+      unreadable znodes of a table could make wrong is left out.
   returned: success
   type: dict
   contains:
     znodes:
-      description: How many znodes may not be read.
+      description: Number of unreadable znodes.
       type: int
     paths:
-      description: Their paths, the first 1000 that were met, sorted.
+      description: Paths of the first 1000 unreadable znodes, sorted.
       type: list
       elements: str
 znodes:
   description:
-    - How many znodes there are. The ensemble counts its root twice, so that C(zk_znode_count) is one more.
+    - Number of znodes. The ensemble counts its root twice, so C(zk_znode_count) is greater by one.
   returned: success
   type: int
   sample: 1204410
 bytes:
-  description: Bytes of all paths and data, as C(zk_approximate_data_size) of the ensemble.
+  description: Bytes of all paths and data, like C(zk_approximate_data_size) of the ensemble.
   returned: success
   type: int
 ephemerals:
-  description: How many of the znodes are ephemeral.
+  description: Number of ephemeral znodes.
   returned: success
   type: int
 kinds:
-  description: The znodes by what they are there for, the most first.
+  description: Znodes by purpose, the largest number first.
   returned: success
   type: list
   elements: dict
   contains:
     kind:
-      description: Name of the kind. Each znode is of one.
+      description: Name of the kind. Each znode has one kind.
       type: str
     means:
-      description: What znodes of this kind are.
+      description: Purpose of znodes of this kind.
       type: str
     znodes:
-      description: How many there are.
+      description: Number of znodes.
       type: int
     bytes:
       description: Bytes of their paths and data.
       type: int
 tables:
-  description: The tables, the one with most znodes first.
+  description: The tables, the largest number of znodes first.
   returned: success
   type: list
   elements: dict
@@ -182,34 +181,34 @@ tables:
       description: ZooKeeper path of the table.
       type: str
     znodes:
-      description: How many znodes it has.
+      description: Number of znodes of the table.
       type: int
     bytes:
       description: Bytes of their paths and data.
       type: int
     complete:
-      description: Whether all of its znodes could be read.
+      description: Whether all znodes of the table were readable.
       type: bool
     kinds:
-      description: Kinds with their numbers of znodes.
+      description: Number of znodes by kind.
       type: dict
     replicas:
       description:
-        - Its replicas by name, each as C(replica), C(znodes), C(bytes), C(kinds), C(has_session), C(is_lost)
-          and C(last_change).
+        - Replicas of the table by name, each as C(replica), C(znodes), C(bytes), C(kinds), C(has_session),
+          C(is_lost) and C(last_change).
       type: list
       elements: dict
 replicas:
   description:
-    - Replicas of one name in all tables, which are mostly on one server, as C(replica), C(tables), C(znodes)
-      and C(bytes), the most znodes first.
+    - Replicas of the same name in all tables, which are usually on one server, as C(replica), C(tables),
+      C(znodes) and C(bytes), the largest number of znodes first.
   returned: success
   type: list
   elements: dict
 others:
   description:
-    - What is in no table, by the topmost path that is no parent of a table, as C(name), C(znodes) and
-      C(bytes). That is other software, and tables that were not dropped completely.
+    - Znodes outside of tables, by the topmost path that is no parent of a table, as C(name), C(znodes) and
+      C(bytes). Such znodes belong to other software, and to tables that were not dropped completely.
   returned: success
   type: list
   elements: dict
@@ -219,18 +218,18 @@ unknown:
   type: list
   elements: dict
 servers:
-  description: What asking servers came to; none where none was to be asked.
+  description: Result of querying the servers; null without O(clickhouse).
   returned: success
   type: dict
   contains:
     asked:
-      description: How many servers were asked.
+      description: Number of queried servers.
       type: int
     unjudged:
-      description: Why it was not judged which tables no server has; empty where it was.
+      description: Reason why tables without a server were not judged; empty if they were judged.
       type: str
 advice:
-  description: What may be done, that which saves most first.
+  description: Possible reductions, the largest saving first.
   returned: success
   type: list
   elements: dict
@@ -242,29 +241,30 @@ advice:
           V(partitions_gone) or V(ddl_queue).
       type: str
     means:
-      description: What is so.
+      description: Description of the finding.
       type: str
     remedy:
-      description: What to do about it.
+      description: Next step.
       type: str
     path:
       description: The shard path, or the path of the queue of distributed DDL.
       type: str
     replica:
-      description: The replica; empty where it is not about one.
+      description: The replica; empty for a finding without a replica.
       type: str
     znodes:
-      description: How many znodes go when it is followed.
+      description: Number of znodes that the next step removes.
       type: int
     evidence:
-      description: What in the ensemble says so.
+      description: Evidence in the ensemble.
       type: str
     statements:
-      description: What to run or to configure. Names that the ensemble does not have are an ellipsis.
+      description: Statements or settings to apply. An ellipsis stands for names that the ensemble does not
+        have.
       type: list
       elements: str
 summary:
-  description: Lines for people, the largest first.
+  description: Results in lines for people, the largest first.
   returned: success
   type: list
   elements: str

@@ -7,33 +7,34 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: clickhouse_config
-short_description: Put the cold ensemble into the configuration of a ClickHouse server
+short_description: Configure the cold ensemble of a ClickHouse server, or remove it from the configuration
 version_added: 0.1.0
 description:
-  - Sees to it that the configuration of a ClickHouse server has C(<cold_zookeeper>) with the given members
-    and settings, or that it does not have it. C(<zookeeper>) and the ensembles in C(<auxiliary_zookeepers>)
-    are written the same way.
-  - Files are never written anew. Bytes are inserted or removed where the element is, and all others stay as
-    they are, also comments, blank lines, line ends, byte order mark and encoding. The result is read again
-    before it is written, and refused if anything but the element is different, or if a server would not find
-    the element in it.
-  - An element may be in any file that the server merges, in several of them, or be replaced in one. An
-    optional reference that has no value yields to a section, as it does in the server. What only a running
-    server can resolve, such as C(from_env), is left alone, and a warning tells why members were not compared.
-  - An element that is there is changed where it is, in the file and in the style it was written in. The
-    options O(style), O(substitution) and O(drop_in) only count for one that is not there yet.
-  - With O(state=absent), what this module has put in is taken out so that the files are what they were
-    before, byte for byte.
+  - Adds C(<cold_zookeeper>) with the given members and settings to the configuration of a ClickHouse server,
+    updates the element, or removes the element. The module can write C(<zookeeper>) and the ensembles in
+    C(<auxiliary_zookeepers>) in the same way.
+  - Inserts or removes bytes at the place of the element. All other bytes of a file stay unchanged, including
+    comments, blank lines, line ends, byte order mark and encoding. The module parses the result before
+    writing, and fails if the result differs in more than the element, or if a server would not find the
+    element.
+  - The element may be in any file that the server merges, in several files, or be replaced in one file. An
+    optional reference without a value yields to a section, as in the server. Values that only a running
+    server can resolve, such as C(from_env), stay unchanged, and a warning explains why members were not
+    compared.
+  - An existing element is changed in its file and in its style. The options O(style), O(substitution) and
+    O(drop_in) apply to a new element only.
+  - With O(state=absent), the module removes its own additions so that the files are restored byte for byte.
 notes:
-  - ClickHouse reads these elements when it starts, and from 20.12 on C(<auxiliary_zookeepers>) also while it
-    runs, which M(olap.partmove.config_reload) sees to. This module does not restart it.
-  - Hot and cold with a common address are refused. One member with two names is not seen.
-  - A file is replaced as a whole. Where it has other names (hard links), these keep what was there before,
-    and a warning tells so.
-  - A configuration in YAML is read, and gets a drop-in in XML beside it.
+  - ClickHouse reads these elements at its start. From version 20.12 on it also reads changes of
+    C(<auxiliary_zookeepers>) while running, see M(olap.partmove.config_reload). This module does not restart
+    the server.
+  - The module refuses a common address of hot and cold. One member with two names is not detected.
+  - A file is replaced as a whole. Other names of the file (hard links) keep the former content, and a warning
+    lists such files.
+  - For a configuration in YAML the module reads the YAML files, and creates a drop-in file in XML.
 requirements:
-  - lxml >= 4.9 on the host that the module runs on
-  - PyYAML there, if a YAML file of the configuration speaks of one of the ensembles
+  - lxml >= 4.9 on the host that runs the module
+  - PyYAML on this host, if a YAML file of the configuration has one of the ensembles
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -44,26 +45,26 @@ attributes:
     support: full
   diff_mode:
     support: full
-    details: Only the lines around the edit are shown, and of what this module does not write itself the tags
-      alone. The content of C(identity) is hidden.
+    details: Shows only the lines around the edit. Elements that this module does not write are shown as tags
+      without content. The content of C(identity) is hidden.
   idempotent:
     support: full
 options:
   path:
-    description: The C(config.xml) of the server. Files in C(config.d) and C(conf.d) beside it count as well,
-      as they do for the server.
+    description: The C(config.xml) of the server. Files in C(config.d) and C(conf.d) beside the file are read
+      as well, as in the server.
     type: path
     default: /etc/clickhouse-server/config.xml
   element:
-    description: Which ensemble the options are about; in V(auxiliary_zookeepers) the one called O(name).
+    description: Element of the ensemble; in V(auxiliary_zookeepers) the ensemble O(name).
     type: str
     choices: [cold_zookeeper, zookeeper, auxiliary_zookeepers]
     default: cold_zookeeper
   name:
     description:
-      - The name of the ensemble in C(<auxiliary_zookeepers>), by which tables refer to it. V(default) is the
-        hot ensemble for a server, and refused.
-      - Needed with O(element=auxiliary_zookeepers), and refused with any other.
+      - Name of the ensemble in C(<auxiliary_zookeepers>), which tables refer to. V(default) is refused,
+        because a server uses this name for the hot ensemble.
+      - Needed with O(element=auxiliary_zookeepers), and refused with other elements.
     type: str
   state:
     description: Whether the configuration is to have the element.
@@ -72,7 +73,7 @@ options:
     default: present
   nodes:
     description:
-      - Every member of the ensemble. Their order does not count.
+      - Every member of the ensemble, in any order.
       - Needed with O(state=present).
     type: list
     elements: dict
@@ -86,51 +87,53 @@ options:
         type: int
         default: 2181
       secure:
-        description: Whether ClickHouse is to speak TLS there.
+        description: Whether ClickHouse is to use TLS for this member.
         type: bool
         default: false
   session_timeout_ms:
-    description: Session timeout in milliseconds. V(0) removes the setting; left out, it stays as it is.
+    description: Session timeout in milliseconds. V(0) removes the setting; by default the setting stays
+      unchanged.
     type: int
   operation_timeout_ms:
-    description: How long one request may take, in milliseconds. V(0) removes the setting; left out, it stays
-      as it is.
+    description: Timeout of one request in milliseconds. V(0) removes the setting; by default the setting
+      stays unchanged.
     type: int
   root:
     description:
-      - Path of the znode that all paths are relative to. It has to exist when ClickHouse starts.
-      - V("") removes the setting; left out, it stays as it is.
+      - Path of the znode that all paths are relative to. The znode has to exist when ClickHouse starts.
+      - V("") removes the setting; by default the setting stays unchanged.
     type: str
   identity:
-    description: Who ClickHouse is for the ensemble, as C(user:password). V("") removes the setting; left out,
-      it stays as it is.
+    description: Identity of ClickHouse in the ensemble, as C(user:password). V("") removes the setting; by
+      default the setting stays unchanged.
     type: str
   style:
-    description: How to write an element that is not there yet.
+    description: How to write a new element.
     type: str
     choices:
-      auto: V(incl) where every server finds a substitution, and else V(drop_in). Older servers such as
-        18.16 find them below C(<yandex>) only, and the file has to be known, so C(<include_from>) has to name
-        it with its whole path. In C(<auxiliary_zookeepers>) it is always V(drop_in).
-      incl: The members under a name of their own in the file of substitutions, which C(<include_from>) names
-        or else is C(/etc/metrika.xml), and in O(path) an element that refers to that name. Not for
+      auto: V(incl) if every server finds a substitution, otherwise V(drop_in). Older servers such as 18.16
+        find substitutions below C(<yandex>) only, and need the whole path of the file in C(<include_from>).
+        In C(<auxiliary_zookeepers>) always V(drop_in).
+      incl: The members are written to the file of substitutions under a name of their own, and an element in
+        O(path) refers to this name. The file is C(<include_from>), or C(/etc/metrika.xml) by default. Not for
         C(<auxiliary_zookeepers>).
-      inline: The element with its members in O(path).
-      drop_in: The element with its members in a file of its own in C(config.d).
+      inline: The element with its members is written to O(path).
+      drop_in: The element with its members is written to a separate file in C(config.d).
     default: auto
   substitution:
-    description: The name in the file of substitutions, with O(style=incl). By default
-      V(cold-zookeeper-servers), or V(zookeeper-servers) with O(element=zookeeper).
+    description: Name in the file of substitutions, with O(style=incl). By default V(cold-zookeeper-servers),
+      or V(zookeeper-servers) with O(element=zookeeper).
     type: str
   drop_in:
-    description: The name of the file in C(config.d), with O(style=drop_in). By default that of O(element)
+    description: Name of the file in C(config.d), with O(style=drop_in). By default the value of O(element)
       with C(.xml), or V(auxiliary_zookeepers_NAME.xml).
     type: str
   check_members:
     description:
-      - Whether to connect to every one of O(nodes) first, from this host. Nothing is written unless each
-        serves a session, and has the znode O(root).
-      - Done in check mode as well. A member that wants a certificate is only asked for its own.
+      - Whether to connect from this host to all O(nodes) first. The module writes only if each member accepts
+        a session and has the znode O(root).
+      - Also checked in check mode. From a member that requires a client certificate, the module reads only
+        the certificate of the member.
     type: bool
     default: false
   member_timeout:
@@ -138,7 +141,8 @@ options:
     type: float
     default: 5.0
   backup:
-    description: Whether to keep each file that is changed or removed beside it, with the time in its name.
+    description: Whether to keep a copy of each changed or removed file beside the file, with the time in its
+      name.
     type: bool
     default: false
 seealso:
@@ -147,7 +151,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See what would change
+- name: Show the changes
   olap.partmove.clickhouse_config:
     nodes:
       - host: cold1.example.org
@@ -157,7 +161,7 @@ EXAMPLES = r"""
   check_mode: true
   diff: true
 
-- name: Put the cold ensemble into a file of its own
+- name: Write the cold ensemble to a separate file
   olap.partmove.clickhouse_config:
     nodes:
       - host: cold1.example.org
@@ -169,31 +173,31 @@ EXAMPLES = r"""
     style: drop_in
     backup: true
 
-- name: Name the members of the hot ensemble
+- name: Set the members of the hot ensemble
   olap.partmove.clickhouse_config:
     element: zookeeper
     nodes:
       - host: hot1.example.org
 
-- name: Let tables of any ClickHouse be in a second ensemble, as cold:/path
+- name: Allow tables with znodes in a second ensemble, as cold:/path
   olap.partmove.clickhouse_config:
     element: auxiliary_zookeepers
     name: cold
     nodes:
       - host: cold1.example.org
 
-- name: Take the cold ensemble out again
+- name: Remove the cold ensemble
   olap.partmove.clickhouse_config:
     state: absent
 """
 
 RETURN = r"""
 msg:
-  description: What is wrong and the way out.
+  description: The error and its remedy.
   returned: failure
   type: str
 element:
-  description: Which element it is about.
+  description: The value of O(element).
   returned: success
   type: str
 name:
@@ -201,15 +205,15 @@ name:
   returned: success
   type: str
 state:
-  description: Whether it is to be there.
+  description: The value of O(state).
   returned: success
   type: str
 style:
-  description: How the element is written, V(incl), V(inline) or V(drop_in); V(absent) when it is not there.
+  description: "Style of the element: V(incl), V(inline) or V(drop_in); V(absent) without the element."
   returned: success
   type: str
 config_path:
-  description: The file that has the element; empty when it is not there.
+  description: The file with the element; empty without the element.
   returned: success
   type: str
 substitution:
@@ -226,7 +230,7 @@ nodes:
   type: list
   elements: str
 files:
-  description: What became of each file, or would in check mode, in the order in which it was done.
+  description: Changed files in the order of the changes; in check mode, files to change.
   returned: success
   type: list
   elements: dict
@@ -238,15 +242,16 @@ files:
       description: V(created), V(changed) or V(removed).
       type: str
 backup_files:
-  description: Copies of what was changed or removed.
+  description: Copies of changed and removed files.
   returned: success
   type: list
   elements: str
 modified:
   description:
-    - When the newest of the files that have the element was written, in seconds since 1970. A server that was
-      started before that may not have read it.
-    - When it is not there, the same of all files of the configuration and the folders of those that are gone.
+    - Time when the newest file with the element was written, in seconds since 1970. A server with an earlier
+      start may not have read the file.
+    - Without the element, the newest time over all files of the configuration and the folders of removed
+      files.
   returned: success
   type: float
 """
@@ -297,7 +302,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import ClickHouseConfig
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import (
+        ClickHouseConfig,
+    )
 
     return ClickHouseConfig(params)
 

@@ -7,24 +7,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: config_reload
-short_description: Have a running ClickHouse server work with an auxiliary ensemble as it was configured
+short_description: Make a running ClickHouse server use an auxiliary ensemble as configured
 version_added: 0.1.0
 description:
-  - Asks a server whether it works with an ensemble of C(<auxiliary_zookeepers>) as it is wanted. Where it
-    does not, C(SYSTEM RELOAD CONFIG) has it read its configuration again, and it is asked once more. Tells
-    where only a restart can help; it restarts nothing.
-  - The file in which a server writes down what it has made of its configuration tells what it has read, where
-    the module runs on its host. Versions since the middle of 2025 also tell by C(system.zookeeper) whether
-    the ensemble answers them, and by C(system.zookeeper_connection) which member they are connected with.
+  - Checks whether a server uses an ensemble of C(<auxiliary_zookeepers>) with the given members and settings.
+    If not, the module runs C(SYSTEM RELOAD CONFIG) and checks again. The result shows if only a restart can
+    help. The module never restarts a server.
+  - On the host of the server the module compares the preprocessed configuration file, which the server writes
+    after reading its configuration. Versions since the middle of 2025 also show in C(system.zookeeper)
+    whether the ensemble answers, and in C(system.zookeeper_connection) the connected member.
 notes:
-  - From 20.12 on ClickHouse takes a change of C(<auxiliary_zookeepers>) over without a restart. Versions
-    before have no tables there. A server also looks at its files by itself, every few seconds.
-  - A session with an ensemble whose members have changed ends when they are taken over. Its tables take no
-    inserts until they have the new one, moments later.
-  - The user of O(clickhouse) needs C(SYSTEM RELOAD CONFIG), and may read the database C(system).
-  - M(olap.partmove.clickhouse_config) writes the configuration, and tries the members.
+  - From version 20.12 on ClickHouse applies a change of C(<auxiliary_zookeepers>) without a restart. Older
+    versions do not support tables in such an ensemble. A server also checks its files every few seconds.
+  - When a server applies changed members of an ensemble, its session with the ensemble ends. Its tables there
+    refuse inserts until the new session starts moments later.
+  - The user of O(clickhouse) needs the privilege C(SYSTEM RELOAD CONFIG), and has to be allowed to read the
+    database C(system).
+  - M(olap.partmove.clickhouse_config) writes the configuration and checks the members.
 requirements:
-  - lxml >= 4.9 on the host that the module runs on
+  - lxml >= 4.9 on the host that runs the module
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -34,14 +35,14 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: The server is asked, and what it does not know yet is told as a change.
+    details: Checks the server. A setting that the server does not know yet is returned as a change.
   diff_mode:
     support: none
   idempotent:
     support: full
 options:
   name:
-    description: The name of the ensemble in C(<auxiliary_zookeepers>), by which tables refer to it.
+    description: Name of the ensemble in C(<auxiliary_zookeepers>), which tables refer to.
     type: str
     required: true
   nodes:
@@ -59,34 +60,33 @@ options:
         type: int
         default: 2181
       secure:
-        description: Whether ClickHouse is to speak TLS there.
+        description: Whether ClickHouse is to use TLS for this member.
         type: bool
         default: false
   session_timeout_ms:
-    description: Session timeout in milliseconds. V(0) for none; left out, it is not looked at.
+    description: Session timeout in milliseconds. V(0) for none; by default not checked.
     type: int
   operation_timeout_ms:
-    description: How long one request may take, in milliseconds. V(0) for none; left out, it is not looked at.
+    description: Timeout of one request in milliseconds. V(0) for none; by default not checked.
     type: int
   root:
-    description: Path of the znode that all paths are relative to. V("") for none; left out, it is not looked
-      at.
+    description: Path of the znode that all paths are relative to. V("") for none; by default not checked.
     type: str
   identity:
-    description: Who ClickHouse is for the ensemble, as C(user:password). V("") for none; left out, it is not
-      looked at.
+    description: Identity of ClickHouse in the ensemble, as C(user:password). V("") for none; by default not
+      checked.
     type: str
   preprocessed:
-    description: Where the server writes down what it has made of its configuration. The first of these files
-      that is there counts.
+    description: Possible paths of the preprocessed configuration of the server. The first existing file is
+      used.
     type: list
     elements: path
     default:
       - /var/lib/clickhouse/preprocessed_configs/config.xml
       - /etc/clickhouse-server/config-preprocessed.xml
   reload:
-    description: Whether to have the server read its configuration again. Without it, it is only asked, as
-      after a restart.
+    description: Whether to reload the configuration of the server. Without this option the module only checks
+      the server, for example after a restart.
     type: bool
     default: true
 seealso:
@@ -94,14 +94,14 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Let tables be in a second ensemble, as cold:/path
+- name: Allow tables with znodes in a second ensemble, as cold:/path
   olap.partmove.clickhouse_config:
     element: auxiliary_zookeepers
     name: cold
     nodes: "{{ cold_nodes }}"
     check_members: true
 
-- name: Have the server know it without a restart
+- name: Make the server use the ensemble without a restart
   olap.partmove.config_reload:
     name: cold
     nodes: "{{ cold_nodes }}"
@@ -111,7 +111,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What is wrong and the way out.
+  description: The error and its remedy.
   returned: failure
   type: str
 version:
@@ -120,24 +120,26 @@ version:
   type: str
   sample: 26.9.2.1
 read:
-  description: Whether the server has read what is wanted, by its own file; null where there is none.
+  description: Whether the preprocessed configuration of the server has the desired settings; null without
+    such a file.
   returned: success
   type: bool
 answers:
-  description: Whether the ensemble answers the server; null where its version does not tell.
+  description: Whether the ensemble answers the server; null if the version of the server does not report
+    this.
   returned: success
   type: bool
 connected:
-  description: The members that the server has a session with, as C(host:port), where it tells.
+  description: Members with a session of the server, as C(host:port), if the server reports them.
   returned: success
   type: list
   elements: str
 restart_needed:
-  description: Whether only a restart can have the server know the ensemble as it is wanted.
+  description: Whether only a restart can apply the desired settings.
   returned: success
   type: bool
 reason:
-  description: Why a restart is needed; empty where it is not.
+  description: Reason for the restart; otherwise empty.
   returned: success
   type: str
 """

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: guard_lease
-short_description: Take the turn to look after the tables, or give it back
+short_description: Take or release a lease, so that only one host does scheduled work
 version_added: 0.1.0
 description:
-  - Lets runs on several hosts exclude each other, so that what one does on a schedule is not done by another
-    one at the same time.
-  - A turn is a znode in the hot ensemble, below O(coordination_root). It lasts until it is given back, or
-    until O(ttl) has passed by the clock of the ensemble; then whoever comes first may take it over. The clock
-    of the host that this runs on decides nothing.
-  - A turn keeps runs from doing the same work twice. What is written to tables is protected by the locks that
-    the other modules take themselves.
+  - Takes a lease that excludes runs on other hosts, so that only a single run does scheduled work.
+  - The lease is a znode in the hot ensemble, below O(coordination_root). The lease ends when its owner
+    releases the lease, or O(ttl) after the owner took or prolonged the lease, by the clock of the ensemble.
+    Then the next run can take the lease. The clock of the host that runs the module does not matter.
+  - The lease only prevents duplicate work. The locks of the other modules protect writes to tables.
 notes:
   - The playbook C(olap.partmove.guard) uses this module; see C(docs/operate/guard.md).
-  - That the turn is another one's is no failure. Look at RV(taken).
+  - A lease of another owner is no failure. Check RV(taken).
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -29,40 +27,37 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: Whether the time of a turn has passed is told by the clock of this host, as nothing is
-      written.
+    details: Uses the clock of this host to decide whether a lease has expired, because nothing is written.
   diff_mode:
     support: full
   idempotent:
     support: full
-    details: Taking a turn again prolongs it, which counts as no change.
+    details: Taking the lease again prolongs the lease, which counts as no change.
 options:
   coordination_root:
-    description: Znode below which turns are kept, the same in every run.
+    description: Znode with the leases, the same in every run.
     type: str
     default: /partmove
   name:
-    description: Which turn, of lower-case letters, digits, C(_) and C(-). Turns of different names have
-      nothing to do with each other.
+    description: "Name of the lease: lower-case letters, digits, C(_) and C(-). Leases with different names
+      are independent."
     type: str
     default: guard
   state:
     description:
-      - V(taken) takes the turn where nobody has it or its time has passed, and prolongs it where O(owner)
-        has it already.
-      - V(given_back) ends it if O(owner) has it, and leaves the turn of another one alone.
+      - V(taken) takes the lease if the lease is free or expired, and prolongs the lease of O(owner).
+      - V(given_back) releases the lease if O(owner) has it, and ignores a lease of another owner.
     type: str
     choices: [taken, given_back]
     default: taken
   owner:
-    description: Who takes the turn or has it, in words that tell people and that no other run uses.
+    description: Description of the owner for people, different for each run.
     type: str
     required: true
   ttl:
     description:
-      - How long the turn lasts from now on unless it is given back or prolonged, as seconds or with a unit
-        such as V(90m) or V(4h).
-      - It holds whatever another host asks for.
+      - Duration of the lease from now, in seconds or with a unit such as V(90m) or V(4h).
+      - The O(ttl) of another host does not change this duration.
     type: str
     default: 4h
 seealso:
@@ -71,19 +66,19 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Take the turn
+- name: Take the lease
   olap.partmove.guard_lease:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
     owner: the cron job on control1, process 4711
     ttl: 2h
-  register: turn
+  register: lease
 
-- name: Go on only where it is ours
+- name: Stop if another run has the lease
   ansible.builtin.meta: end_play
-  when: not turn.taken
+  when: not lease.taken
 
-- name: Give it back
+- name: Release the lease
   olap.partmove.guard_lease:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -93,23 +88,23 @@ EXAMPLES = r"""
 
 RETURN = r"""
 taken:
-  description: Whether O(owner) has the turn now, or would have it.
-  returned: when the options could be used
+  description: Whether O(owner) has the lease now; in check mode, would have the lease.
+  returned: when the options are valid
   type: bool
 owner:
-  description: Who has the turn now; empty for nobody.
-  returned: when the options could be used
+  description: Current owner of the lease; empty for a free lease.
+  returned: when the options are valid
   type: str
   sample: guard on control1, 20261122T081500Z-71350211
 seconds_left:
-  description: For how long; 0 with O(state=given_back).
-  returned: when the options could be used
+  description: Remaining duration in seconds; 0 with O(state=given_back).
+  returned: when the options are valid
   type: int
   sample: 14400
 former_owner:
-  description: Who had it before; empty for nobody. With O(state=taken) it differs from RV(owner) where a turn
-    was taken over whose time had passed.
-  returned: when the options could be used
+  description: Owner before this run; empty for a free lease. With O(state=taken), a value other than
+    RV(owner) means that an expired lease was taken over.
+  returned: when the options are valid
   type: str
 """
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: journal_info
-short_description: Tell what runs did to a partition, when, and by whom
+short_description: Report events of earlier runs from the journal, by partition, run or time
 version_added: 0.1.0
 description:
-  - Reads the journal that M(olap.partmove.part_move), M(olap.partmove.part_repair) and
-    M(olap.partmove.part_restore) write, on the host that the module runs on, and answers with events and with
-    the runs that they belong to.
-  - It tells what runs wrote down. To see how things are now, use M(olap.partmove.part_info) and
+  - Reads the journal of M(olap.partmove.part_move), M(olap.partmove.part_repair) and
+    M(olap.partmove.part_restore) on the host that runs the module, and returns events and their runs.
+  - The journal has the events that runs recorded. For the current state use M(olap.partmove.part_info) and
     M(olap.partmove.part_audit_info).
-  - A file with an event or a version that is not known is refused, with the line.
+  - A file with an unknown event or version is refused, with the number of the line.
 notes:
-  - A file of any size is read line by line. What is kept are its runs and the newest O(max_listed) events.
-  - Files that were rotated away have to be asked one by one with O(path), uncompressed.
+  - The module reads the file line by line, so the file may have any size. Memory holds the runs and the
+    newest O(max_listed) events.
+  - Give rotated files one by one as O(path), uncompressed.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -28,8 +28,7 @@ extends_documentation_fragment:
 options:
   path:
     description:
-      - The journal. When it is not given, the one that the modules write by default for the user that this
-        module runs as.
+      - The journal; by default the default journal of the modules for the user that runs this module.
     type: path
   shard_path:
     description: Only events about the table at this ZooKeeper path.
@@ -41,10 +40,11 @@ options:
     description: Only events of the run with this id.
     type: str
   since:
-    description: Only events from this time on, in UTC, such as V(2026-11-22) or V(2026-11-22T06:45:00Z).
+    description: Only events since this time, in UTC, such as V(2026-11-22) or V(2026-11-22T06:45:00Z).
     type: str
   max_listed:
-    description: How many events the result may have, the newest ones. RV(count) is always complete.
+    description: Maximum number of events in the result; the newest events are returned. RV(count) is always
+      complete.
     type: int
     default: 1000
 seealso:
@@ -54,13 +54,13 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See what was done to a partition
+- name: Read the history of a partition
   olap.partmove.journal_info:
     shard_path: /clickhouse/tables/01/hits
     partition: "20191201"
   register: history
 
-- name: Show it, by time
+- name: Show the history, sorted by time
   ansible.builtin.debug:
     msg: "{{ item.time }} {{ item.event }} by run {{ item.run }}"
   loop: "{{ history.events }}"
@@ -74,30 +74,30 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: The counts in a sentence, or what is wrong and the way out.
+  description: The counts in a sentence, or the error and its remedy.
   returned: always
   type: str
   sample: 3 events of 1 run
 path:
-  description: The file that was read.
-  returned: when the options could be used
+  description: Path of the journal.
+  returned: when the options are valid
   type: str
   sample: /root/.local/state/olap.partmove/journal.jsonl
 events:
-  description: The events that were asked for, by time. Beside the keys here each has those of its event, see
+  description: The selected events, sorted by time. Each event has further keys, see
     C(docs/reference/journal.md).
-  returned: when the options could be used
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
     time:
-      description: When it was written down, in UTC.
+      description: Time of the record, in UTC.
       type: str
     run:
       description: Id of the run.
       type: str
     event:
-      description: What it is.
+      description: Name of the event.
       type: str
   sample:
     - time: "2026-11-22T06:45:00.000Z"
@@ -110,12 +110,12 @@ events:
       bytes: 192
       zxid: 4294967391
 count:
-  description: How many events were asked for; those beyond O(max_listed) are not in RV(events).
-  returned: when the options could be used
+  description: Number of selected events; RV(events) has at most O(max_listed) of them.
+  returned: when the options are valid
   type: int
 runs:
-  description: The runs of the events that were asked for, by the time when they began.
-  returned: when the options could be used
+  description: The runs of the selected events, sorted by their start.
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -123,29 +123,28 @@ runs:
       description: Id of the run.
       type: str
     began:
-      description: The time of its first line.
+      description: Time of the first line of the run.
       type: str
     ended:
-      description: The time of its last line; none where the run has not told that it ended.
+      description: Time of the last line of the run; null without a recorded end.
       type: str
     outcome:
-      description: V(completed); V(failed), where it ended with an error or partitions failed; or
-        V(not_ended), where it was killed or goes on still.
+      description: V(completed); V(failed) after an error or with failed partitions; or V(not_ended) if the
+        run was killed or is still running.
       type: str
     error:
-      description: The error that it ended with; empty where there was none.
+      description: The error that ended the run; empty without an error.
       type: str
     counts:
-      description: The counts that it ended with.
+      description: The counts at the end of the run.
       type: dict
     started:
-      description: What it began with, such as C(module), C(user) and C(host), see C(docs/reference/journal.md); none
-        where the file does not have its begin any more.
+      description: Fields at the start of the run, such as C(module), C(user) and C(host), see
+        C(docs/reference/journal.md); null if the file does not have the start any more.
       type: dict
 incomplete:
-  description: Numbers of lines that were not written to their end, as a run was killed or a disk was full.
-    They are left out.
-  returned: when the options could be used
+  description: Numbers of incomplete lines, caused by a killed run or a full disk. These lines are skipped.
+  returned: when the options are valid
   type: list
   elements: int
 """

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: part_audit_info
-short_description: Tell where registration, State and disks contradict each other
+short_description: Report where part znodes, State and disks contradict each other
 version_added: 0.1.0
 description:
-  - Compares, of every partition of every replica, what both ensembles register, what State says, and what the
-    server has on disk. Each is of exactly one kind, and the kinds that are not sound come with the way out.
-  - What a restart of a server would set aside comes first, in RV(restart_unsafe) and RV(summary).
-  - Nothing is written. The module succeeds whatever it finds, and fails when an ensemble does not answer. A
-    server that does not answer makes the partitions of its replica V(not_judged), and RV(complete) false. So
-    does a znode that may not be read, which is listed in RV(unjudged).
-  - Drift is reported only where two looks see it, as servers go on inserting, merging and dropping meanwhile.
+  - Compares for every partition of every replica the registration in both ensembles, the State marker, and
+    the parts on the disk of the server. Assigns each partition exactly one kind, and returns inconsistent
+    kinds with the remedy.
+  - RV(restart_unsafe) and RV(summary) list parts first that a restart of a server would move to C(detached/).
+  - Writes nothing. The module succeeds with any findings, and fails if an ensemble does not answer. If a
+    server does not answer, the partitions of its replica are V(not_judged), and RV(complete) is false.
+    RV(complete) is also false if a znode may not be read; RV(unjudged) lists the znode.
+  - Reports an inconsistency only if two reads show the same, because servers insert, merge and drop during
+    the audit.
 notes:
-  - The kinds are listed in C(docs/operate/audit.md). The playbook C(olap.partmove.audit) runs this module for people
+  - C(docs/operate/audit.md) lists the kinds. The playbook C(olap.partmove.audit) runs this module for people
     and for monitoring.
 author:
   - olap.partmove contributors (@olap-partmove)
@@ -35,25 +37,25 @@ options:
     required: true
   shard_paths:
     description:
-      - ZooKeeper paths of the tables to audit, as C(system.replicas) has them in C(zookeeper_path). A path
-        that hot does not have any more is audited for what cold has there.
+      - ZooKeeper paths of the tables, C(zookeeper_path) in C(system.replicas). A path without a table in hot
+        is audited for parts in cold.
       - Exactly one of O(shard_paths) and O(root) is needed.
     type: list
     elements: str
   root:
-    description: Path that all tables at and below it are to be audited, V(/) for all there are. Those that
-      only the cold ensemble has are audited as well.
+    description: Audit all tables at and below this path; V(/) for all tables. Tables that exist only in the
+      cold ensemble are audited as well.
     type: str
   details:
-    description: Whether to return what is sound besides what is not.
+    description: Whether to return only findings, or consistent partitions, too.
     type: str
     choices: [findings, all]
     default: findings
   compare_content:
     description:
-      - Whether to compare the content of all registrations, those of hot with those of cold, and both with
-        the hashes that servers from 20.x on tell.
-      - Without it the content is compared where names or State are not as they should be.
+      - Whether to compare the content of all part znodes, in hot with cold, and in both ensembles with the
+        hashes from servers of version 20.x and later.
+      - Without this option the content is compared only if names or State are inconsistent.
     type: bool
     default: false
 seealso:
@@ -63,7 +65,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See whether a table is as it should be
+- name: Check whether a table is consistent
   olap.partmove.part_audit_info:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -76,16 +78,16 @@ EXAMPLES = r"""
       - /clickhouse/tables/01/hits
   register: audit
 
-- name: Show what was found, the worst first
+- name: Show the findings, the worst first
   ansible.builtin.debug:
     var: audit.summary
 
-- name: Stop before servers are restarted that would set parts aside
+- name: Stop before restarts that would move parts to detached/
   ansible.builtin.assert:
     that: audit.complete and not audit.restart_unsafe
     fail_msg: "{{ audit.summary[0] }}"
 
-- name: Audit every table, and what cold has of tables that are gone, by content as well
+- name: Audit every table, also dropped tables with parts in cold, and compare the content
   olap.partmove.part_audit_info:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -100,9 +102,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 findings:
-  description: The partitions of replicas that are not sound, with O(details=all) also those that are; the
-    worst kind first, then by shard path, partition and replica.
-  returned: when the options could be used
+  description: Partitions of replicas with findings, with O(details=all) also consistent partitions; sorted by
+    kind with the worst first, then by shard path, partition and replica.
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -110,30 +112,30 @@ findings:
       description: ZooKeeper path of the table.
       type: str
     partition:
-      description: Id of the partition; empty for znodes among the parts that have no name of a part.
+      description: Id of the partition; empty for znodes among the parts whose names are not part names.
       type: str
     replica:
       description: Name of the replica.
       type: str
     kind:
-      description: What it is, a key of RV(kinds).
+      description: Kind of the finding, a key of RV(kinds).
       type: str
     means:
-      description: The same as a sentence without its full stop.
+      description: Meaning of the kind, as a sentence without full stop.
       type: str
     parts:
-      description: Names of the parts that it is so for, sorted. With V(unreadable) the paths of the znodes.
+      description: Names of the parts with the finding, sorted. With V(unreadable) the paths of the znodes.
       type: list
       elements: str
     reason:
-      description: Why it was not judged; otherwise empty.
+      description: Reason why the partition was not judged; otherwise empty.
       type: str
     remedy:
-      description: What to do about it; empty for what is sound.
+      description: Next step; empty for consistent partitions.
       type: str
     restart_unsafe:
-      description: Whether a restart of the replica's server would set parts aside, or leave it without the
-        table.
+      description: Whether a restart of the replica's server would move parts to C(detached/), or leave the
+        server without the table.
       type: bool
   sample:
     - shard_path: /clickhouse/tables/01/hits
@@ -143,50 +145,50 @@ findings:
       means: parts are active on disk and registered in neither ensemble, so the next restart sets them aside
       parts: [20191201_0_5_2]
       reason: ""
-      remedy: Do not restart the server. part_repair with this kind and a file that has the registrations
+      remedy: Do not restart the server. Run part_repair with this kind and a file with the registrations
       restart_unsafe: true
 kinds:
-  description: How many partitions of replicas are of each kind, with a key for every kind there is.
-  returned: when the options could be used
+  description: Number of partitions of replicas by kind, with a key for every kind.
+  returned: when the options are valid
   type: dict
   sample: {unregistered: 1, cold: 334, hot: 30}
 restart_unsafe:
-  description: Replicas whose servers must not be restarted before something is done, as C(shard_path) and
-    C(replica), sorted.
-  returned: when the options could be used
+  description: Replicas whose servers must not be restarted before a repair, as C(shard_path) and C(replica),
+    sorted.
+  returned: when the options are valid
   type: list
   elements: dict
   sample: [{shard_path: /clickhouse/tables/01/hits, replica: r1}]
 drifted:
-  description: Whether a partition of a replica is not as it should be.
-  returned: when the options could be used
+  description: Whether a partition of a replica is inconsistent.
+  returned: when the options are valid
   type: bool
 complete:
-  description: Whether everything could be judged.
-  returned: when the options could be used
+  description: Whether the audit has judged everything.
+  returned: when the options are valid
   type: bool
 unjudged:
-  description: Shard paths of which nothing could be judged, as C(shard_path) and C(reason), sorted. With
-    O(root) also znodes that may not be read, as there may be tables below them.
-  returned: when the options could be used
+  description: Shard paths that were not judged at all, as C(shard_path) and C(reason), sorted. With O(root)
+    also znodes that may not be read, because tables may be below.
+  returned: when the options are valid
   type: list
   elements: dict
 shard_paths:
-  description: How many shard paths were audited.
-  returned: when the options could be used
+  description: Number of audited shard paths.
+  returned: when the options are valid
   type: int
   sample: 1
 summary:
-  description: What was found, in lines for people; first the servers that must not be restarted.
-  returned: when the options could be used
+  description: Findings in lines for people. The first lines name servers that must not be restarted.
+  returned: when the options are valid
   type: list
   elements: str
   sample:
     - "DO NOT RESTART r1 (/clickhouse/tables/01/hits): unregistered in partition 20191201"
 metrics:
-  description: The same in figures, in the text format of Prometheus, such as for the textfile collector of
-    node_exporter; empty when the audit did not come to its end.
-  returned: when the options could be used
+  description: Findings as metrics in the text format of Prometheus, for example for the textfile collector of
+    node_exporter; empty if the audit did not finish.
+  returned: when the options are valid
   type: str
 """
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: part_info
-short_description: Tell which parts are registered in the hot and in the cold ensemble
+short_description: Report which parts are registered in the hot and in the cold ensemble
 version_added: 0.1.0
 description:
-  - Reads the registration of the parts of ReplicatedMergeTree tables in both ensembles and adds it up by
-    partition. Nothing is written, and no ClickHouse server is asked.
-  - The answer describes a tree that servers go on changing while it is read.
+  - Reads the part znodes of ReplicatedMergeTree tables in both ensembles and adds up parts, znodes and bytes
+    by partition. Writes nothing and queries no ClickHouse server.
+  - Servers continue to change the znodes during the read.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -24,21 +24,21 @@ extends_documentation_fragment:
 options:
   shard_paths:
     description:
-      - ZooKeeper paths of the tables to look at, as C(system.replicas) has them in C(zookeeper_path).
+      - ZooKeeper paths of the tables, C(zookeeper_path) in C(system.replicas).
       - Exactly one of O(shard_paths) and O(root) is needed.
     type: list
     elements: str
   root:
-    description: Path that all tables at and below it are to be looked at, V(/) for all there are.
+    description: Read all tables at and below this path; V(/) for all tables.
     type: str
   partitions:
     description:
-      - Ids of the partitions to return, whether or not they have a part.
-      - Without it, those that have a part registered in an ensemble are returned.
+      - Ids of the partitions to return, even if a partition has no part.
+      - By default all partitions with a registered part are returned.
     type: list
     elements: str
   details:
-    description: Whether to return each part besides the counts.
+    description: Whether to return only the counts, or each part, too.
     type: str
     choices: [partitions, parts]
     default: partitions
@@ -47,7 +47,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See where the partitions of a table are
+- name: Show the locations of the partitions of a table
   olap.partmove.part_info:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -61,7 +61,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     var: parts.partitions | selectattr('location', 'eq', 'drifted')
 
-- name: Count all znodes of parts
+- name: Count all part znodes in hot
   olap.partmove.part_info:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -70,9 +70,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 partitions:
-  description: The partitions, sorted by shard path and partition, with O(root) by the depth of the path
-    first.
-  returned: when the options could be used
+  description: The partitions, sorted by shard path and partition; with O(root) first by the depth of the
+    path.
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -83,35 +83,34 @@ partitions:
       description: Id of the partition.
       type: str
     state:
-      description: The State marker; empty where there is none, which servers take for HOT.
+      description: The State marker; empty without a marker, which means HOT to servers.
       type: str
     location:
       description:
-        - Where the partition is. Needs O(cold).
-        - V(hot), where copies may be in cold, V(cold), V(absent), or V(drifted) when State and registration
+        - Location of the partition. Needs O(cold).
+        - V(hot), possibly with copies in cold; V(cold); V(absent); or V(drifted) if State and registration
           contradict each other.
       type: str
     replicas:
-      description: Replicas that have a part of it registered, sorted.
+      description: Replicas with a registered part of the partition, sorted.
       type: list
       elements: str
     last_modified:
       description:
-        - When the newest part was registered, in UTC.
-        - Of a partition without parts in hot, when they were copied to cold.
+        - Time when the newest part was registered, in UTC.
+        - Time of the copy to cold if no part is registered in hot.
       type: str
       sample: "2019-12-02T04:05:06.789Z"
     hot:
-      description: What the hot ensemble has of it over all replicas, as C(parts), C(znodes) and C(bytes) of
-        data.
+      description: "Counts in the hot ensemble over all replicas: C(parts), C(znodes) and C(bytes) of data."
       type: dict
     cold:
-      description: The same of the cold ensemble.
+      description: Counts in the cold ensemble, with the same keys.
       type: dict
       returned: with O(cold)
     parts:
       description:
-        - Its parts, sorted by ensemble, replica and name, as C(ensemble), C(replica), C(part),
+        - Parts of the partition, sorted by ensemble, replica and name, as C(ensemble), C(replica), C(part),
           C(last_modified), C(znodes) and C(bytes).
       type: list
       elements: dict
@@ -127,17 +126,17 @@ partitions:
       cold: {parts: 2, znodes: 2, bytes: 192}
 totals:
   description: Sums by ensemble, V(hot) and with O(cold) also V(cold).
-  returned: when the options could be used
+  returned: when the options are valid
   type: dict
   sample:
     hot: {partitions: 30, parts: 60, znodes: 60, bytes: 5760}
     cold: {partitions: 335, parts: 670, znodes: 670, bytes: 64320}
 unreadable:
   description:
-    - Tables with a znode that is not understood, or that may not be read, as C(shard_path), C(reason) and
-      C(remedy). They are in none of the other values.
-    - With O(root) also znodes that may not be read, as there may be tables below them.
-  returned: when the options could be used
+    - Tables with an invalid znode or a znode that may not be read, as C(shard_path), C(reason) and C(remedy).
+      The other values do not include these tables.
+    - With O(root) also znodes that may not be read, because tables may be below.
+  returned: when the options are valid
   type: list
   elements: dict
 """

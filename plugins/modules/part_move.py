@@ -7,34 +7,34 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: part_move
-short_description: Move the registration of partitions to the cold ensemble, or back to hot
+short_description: Move part znodes of partitions to the cold ensemble, or back to hot
 version_added: 0.1.0
 description:
-  - Takes the registration of the parts of old partitions of ReplicatedMergeTree tables out of the hot
-    ZooKeeper ensemble, after it was copied to the cold one and every member of that ensemble was seen to
-    have the copy. No data of a table is touched.
-  - With O(state=hot) it goes the other way, for instance before a downgrade of ClickHouse, or when old data
-    is to change again. Parts that are registered in cold only are registered in hot again, where any server
-    finds them.
-  - The copies stay in cold for ten minutes then, as a server that is starting may still look for them. A
-    later run removes them. One that comes too early defers the partition by the gate C(copies_needed).
-  - A partition goes over at one instant for all replicas of its shard path, or not at all. Whatever ends a
-    run, nothing is half done, and running again goes on where it ended.
-  - Each partition has to pass gates that look for anything that could still work on its parts, such as
-    merges, mutations, inserts and replicas that lag. A partition that does not pass is deferred and told
-    with the gate and the way out. That is no failure of the module.
-  - A partition that servers have on disk and that neither ensemble registers is failed, by the gate
-    C(registered). The next restart of such a server would set it aside.
+  - Moves the part znodes of old partitions of ReplicatedMergeTree tables from the hot ZooKeeper ensemble to
+    the cold ensemble. The module first copies the znodes, and verifies the copies on every member of the cold
+    ensemble. No data of a table is touched.
+  - With O(state=hot) the module registers parts again in hot that are registered in cold only, so that any
+    server finds them. This is needed before a downgrade of ClickHouse, and before old data is changed.
+  - After a move to hot the copies stay in cold for ten minutes, because a starting server may still read
+    them. A later run removes the copies. A run within the ten minutes defers the partition by the gate
+    C(copies_needed).
+  - A partition is switched for all replicas of its shard path at the same instant, or not at all. However a
+    run ends, no partition is left half switched, and the next run continues.
+  - Each partition has to pass gates, which detect all activity on its parts, such as merges, mutations,
+    inserts and lagging replicas. A partition that fails a gate is deferred and returned with the gate and the
+    remedy. Deferred partitions do not fail the module.
+  - A partition fails by the gate C(registered) if servers have its parts on disk and neither ensemble
+    registers them. The next restart of such a server would move the parts to C(detached/).
   - Only one run at a time can work on a shard path.
 notes:
-  - A ClickHouse server that does not know the cold ensemble does not start any more once partitions of its
-    tables are cold. M(olap.partmove.replica_ledger) keeps the list of servers that do know it.
-  - Merges, mutations, C(OPTIMIZE FINAL), C(CHECK TABLE), late inserts and new replicas must be kept away from
-    cold partitions.
-  - Copies are removed when all replicas are active and every member of O(hot) knows that the partition is hot
-    again, so none of the members may be missing then. If one is, the gate C(hot_members) defers it.
-  - In check mode everything is read for real and nothing is written, so it tells what a run would do now. It
-    cannot tell whether the identity may write.
+  - Once partitions of a table are cold, ClickHouse servers without the cold ensemble in their configuration
+    no longer start. M(olap.partmove.replica_ledger) keeps the list of servers that have the cold ensemble.
+  - Keep merges, mutations, C(OPTIMIZE FINAL), C(CHECK TABLE), late inserts and new replicas away from cold
+    partitions.
+  - A run removes copies only while all replicas are active and every member of O(hot) knows that the
+    partition is hot again. If a member is missing, the gate C(hot_members) defers the partition.
+  - Check mode reads everything and writes nothing, so the result shows what a run would do now. Check mode
+    cannot show whether the identity may write.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -56,61 +56,66 @@ attributes:
     support: full
   idempotent:
     support: full
-    details: With O(state=hot), a later run also removes the copies of what was brought back.
+    details: With O(state=hot), a later run also removes the copies of partitions that an earlier run brought
+      back.
 options:
   state:
     description:
-      - Where the partitions are to be registered.
-      - With V(hot), O(min_age), O(max_parts) and O(assume_patched) are not used, nor is the ledger.
-      - V(COLD) and V(HOT), as a plan has them, mean V(cold) and V(hot).
+      - Ensemble in which the partitions are to be registered.
+      - With V(hot) the module ignores O(min_age), O(max_parts), O(assume_patched) and the ledger.
+      - V(COLD) and V(HOT), the spelling in plans, mean V(cold) and V(hot).
     type: str
     choices: [cold, hot, COLD, HOT]
     default: cold
   shard_paths:
     description:
-      - ZooKeeper paths of tables, in place of a plan file. All that is not in hot alone is brought back.
-      - A partition whose State is COLD and that neither ensemble registers was dropped, or O(cold) has lost
-        it. It is passed over if no server has it, failed if one has, and deferred if no server is asked.
-      - Only with O(state=hot). A table that cannot be read makes the module fail once the others are done.
+      - ZooKeeper paths of tables, instead of a plan file. All partitions that are not only in hot are brought
+        back.
+      - A partition with the State COLD that is unregistered in both ensembles was dropped, or O(cold) has
+        lost its znodes. The partition is left out if no server has its parts, fails if a server has them, and
+        is deferred if no server is queried.
+      - Only with O(state=hot). If a table cannot be read, the module processes the other tables and then
+        fails.
     type: list
     elements: str
   min_age:
     description:
-      - How long ago the newest part of a partition must have been registered, as seconds or with a unit, such
-        as V(36h) or V(7d).
-      - Inserts cannot be kept out of a partition, so it should be one that gets none any more.
+      - Minimum age of the newest part of a partition, measured from its registration. In seconds or with a
+        unit, such as V(36h) or V(7d).
+      - Inserts into a partition cannot be prevented, so choose an age at which partitions no longer get
+        inserts.
     type: str
     default: 1d
   max_parts:
     description:
-      - How many parts of a partition a replica may have.
-      - More than 1 is dangerous. Parts that can be merged with each other are detached as soon as a server
-        tries to, so only raise it for a table that is never merged again.
+      - Maximum number of parts that a partition may have on a replica.
+      - A value above 1 is dangerous. Parts that can be merged with each other are detached as soon as a
+        server tries the merge, so raise this value only for a table without merges.
     type: int
     default: 1
   assume_patched:
     description:
-      - Whether to take for granted that every replica of every shard path runs a patched server that was
-        started with the cold ensemble in its configuration, in place of looking into the ledger.
-      - Without it only partitions are moved of which every replica was entered with
-        M(olap.partmove.replica_ledger) for the same members of O(cold), and has not restarted since.
-      - Dangerous. A server of which that is not true does not start any more, or starts without the data. Nor
-        does withdrawing a replica from the ledger stop such a run.
+      - Whether to assume, without reading the ledger, that every replica of every shard path runs a patched
+        server that was started with the cold ensemble in its configuration.
+      - Without this option a partition is moved only if M(olap.partmove.replica_ledger) has entered each of
+        its replicas for the same members of O(cold), and no replica has restarted since.
+      - Dangerous. If the assumption is wrong, a server no longer starts, or starts without the data.
+        Withdrawing a replica from the ledger does not stop such a run either.
     type: bool
     default: false
   assume_active:
     description:
-      - Whether to take for granted that each replica has the registered parts on disk, active and unharmed,
-        in place of asking the servers with O(clickhouse).
-      - Dangerous. A part that is damaged on disk cannot be fetched again once it is cold.
+      - Whether to assume, without querying the servers of O(clickhouse), that each replica has the registered
+        parts on disk, active and undamaged.
+      - Dangerous. A part that is damaged on disk cannot be fetched again once its partition is cold.
     type: bool
     default: false
   workers:
     description:
-      - How many shard paths to work on at the same time, up to 64, each under its own lock.
-      - With 0 it is as many as there are shard paths, up to 16, and fewer where shard paths have so many
-        partitions to move that those under way would be more than 20000. Memory is needed for that many.
-      - More of them help where the ensembles are far away. All share one session with each ensemble.
+      - Number of shard paths to work on at the same time, up to 64, each under its own lock.
+      - With 0 the number is the number of shard paths, up to 16. The number is lower if the shard paths in
+        progress would have more than 20000 partitions to move, because a run needs memory for all of them.
+      - More workers help if the ensembles are far away. All workers share one session with each ensemble.
     type: int
     default: 0
 seealso:
@@ -121,7 +126,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See what a plan would move, and what not and why
+- name: Show which partitions a plan would move, and why others are deferred
   olap.partmove.part_move:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -155,12 +160,12 @@ EXAMPLES = r"""
     journal: /var/log/partmove.jsonl
   register: move
 
-- name: Say why partitions stayed where they are
+- name: Show why partitions were deferred
   ansible.builtin.debug:
     msg: "{{ item.deferred }} deferred by {{ item.gate }}. {{ item.remedy }}"
   loop: "{{ move.gates }}"
 
-- name: Bring all of a table back before a downgrade
+- name: Bring back all partitions of a table before a downgrade
   olap.partmove.part_move: &back
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -183,48 +188,48 @@ EXAMPLES = r"""
 RETURN = r"""
 changed:
   description:
-    - Whether the run left anything of a partition other than it was before. One counts as well that failed
-      after it was switched, or of which nobody knows whether it was; whose switch was undone; or that was
-      deferred and had copies of an earlier run, which were removed.
-    - Where a run ended right after a switch and the next one finds the partition RV(unchanged), the first one
-      changed it.
-  returned: when the options could be used
+    - Whether the run changed a partition. Changed partitions include partitions that failed after the switch
+      or with an unknown outcome of the switch, partitions whose switch was undone, and deferred partitions
+      whose copies of an earlier run were removed.
+    - If a run ends right after a switch and the next run returns the partition in RV(unchanged), the first
+      run has changed the partition.
+  returned: when the options are valid
   type: bool
 msg:
-  description: The counts in a sentence, or what is wrong and the way out.
+  description: The counts in a sentence, or the error and its remedy.
   returned: always
   type: str
   sample: 3 moved, 1 deferred, 0 failed, 2 unchanged
 counts:
-  description: How many partitions there are of each kind.
-  returned: when the options could be used
+  description: Number of partitions by outcome.
+  returned: when the options are valid
   type: dict
   contains:
     moved:
-      description: Partitions that were moved, or would be in check mode.
+      description: Partitions that were moved, or would be moved in check mode.
       type: int
     copies_removed:
-      description: Partitions that were hot again already and have no copies in cold any more.
+      description: Partitions that were hot already, and whose copies in cold were removed.
       type: int
     deferred:
-      description: Partitions that a gate kept as they were.
+      description: Partitions that a gate deferred, unchanged.
       type: int
     failed:
-      description: Partitions that a person has to look at.
+      description: Partitions that need manual action.
       type: int
     unchanged:
-      description: Partitions that were as O(state) wants them already.
+      description: Partitions that were in O(state) already.
       type: int
     other_state:
-      description: Rows of the plan that want another state.
+      description: Rows of the plan with another state.
       type: int
     not_reached:
-      description: Partitions that nothing was done about because the run ended early. Those of O(shard_paths)
-        count from when the run got to their shard path.
+      description: Partitions that the run did not process because the run ended early. Partitions of
+        O(shard_paths) are included from the time when the run reads their shard path.
       type: int
 gates:
-  description: Each gate that kept partitions back, sorted by name.
-  returned: when the options could be used
+  description: Each gate that deferred or failed partitions, sorted by name.
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -232,13 +237,13 @@ gates:
       description: Name of the gate.
       type: str
     deferred:
-      description: How many partitions it deferred.
+      description: Number of partitions that the gate deferred.
       type: int
     failed:
-      description: How many partitions failed for this reason.
+      description: Number of partitions that failed by the gate.
       type: int
     remedy:
-      description: The way out, as told for the first of them.
+      description: Remedy for the first of these partitions.
       type: str
   sample:
     - gate: one_part
@@ -246,8 +251,9 @@ gates:
       failed: 0
       remedy: OPTIMIZE TABLE … PARTITION … FINAL, wait until the old parts are cleaned up, and run again
 totals:
-  description: What left the hot ensemble, or came back to it, or would in check mode, over all replicas.
-  returned: when the options could be used
+  description: Parts and znodes that left the hot ensemble or came back, over all replicas; in check mode,
+    that would do so.
+  returned: when the options are valid
   type: dict
   contains:
     parts:
@@ -260,11 +266,11 @@ totals:
       description: Bytes of data in these znodes.
       type: int
     seconds:
-      description: How long the run took.
+      description: Duration of the run.
       type: float
 moved:
-  description: Partitions that were moved, sorted by shard path and partition, at most O(max_listed) of them.
-  returned: when the options could be used
+  description: Partitions that were moved, sorted by shard path and partition, at most O(max_listed).
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -275,23 +281,23 @@ moved:
       description: Id of the partition.
       type: str
     state_before:
-      description: The State marker before; empty where there was none.
+      description: The State marker before the move; empty without a marker.
       type: str
     state:
       description: The State marker now, C(COLD) or C(HOT).
       type: str
     parts:
-      description: Parts that went over, of all replicas.
+      description: Number of moved parts, over all replicas.
       type: int
     znodes:
-      description: Znodes that registered them.
+      description: Number of moved part znodes.
       type: int
     bytes:
       description: Bytes of data in these znodes.
       type: int
 copies_removed:
-  description: Partitions whose copies in cold were removed, sorted, at most O(max_listed) of them.
-  returned: when the options could be used
+  description: Partitions whose copies in cold were removed, sorted, at most O(max_listed).
+  returned: when the options are valid
   type: list
   elements: dict
   contains: &partition
@@ -302,8 +308,8 @@ copies_removed:
       description: Id of the partition.
       type: str
 deferred:
-  description: Partitions that a gate kept as they were, sorted, at most O(max_listed) of them.
-  returned: when the options could be used
+  description: Partitions that a gate deferred, sorted, at most O(max_listed).
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -317,26 +323,26 @@ deferred:
       description: Name of the gate.
       type: str
     reason:
-      description: What it saw.
+      description: Observation of the gate.
       type: str
     remedy:
-      description: The way out.
+      description: Next step for the partition.
       type: str
 failed_partitions:
-  description: Partitions that a person has to look at, with the same keys as RV(deferred). The module fails
-    when there is one.
-  returned: when the options could be used
+  description: Partitions that need manual action, with the same keys as RV(deferred). A failed partition
+    fails the module.
+  returned: when the options are valid
   type: list
   elements: dict
 unchanged:
-  description: Partitions that were as O(state) wants them already, sorted, at most O(max_listed) of them.
-  returned: when the options could be used
+  description: Partitions that were in O(state) already, sorted, at most O(max_listed).
+  returned: when the options are valid
   type: list
   elements: dict
   contains: *partition
 other_state:
-  description: Rows of the plan that want another state than O(state), at most O(max_listed) of them.
-  returned: when the options could be used
+  description: Rows of the plan with a state other than O(state), at most O(max_listed).
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -347,7 +353,7 @@ other_state:
       description: Id of the partition.
       type: str
     state:
-      description: The state that the plan wants.
+      description: The state in the plan.
       type: str
 """
 

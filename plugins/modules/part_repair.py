@@ -7,24 +7,23 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: part_repair
-short_description: Repair one kind of drift in the registration of a table's parts
+short_description: Repair findings of one kind in the part znodes of a table
 version_added: 0.1.0
 description:
-  - Repairs the partitions of a shard path that M(olap.partmove.part_audit_info) says to be of one kind.
-    Repair one kind after the other, the worst first, and try each in check mode before.
-  - It works under the lock of the shard path, asks the servers of all replicas, and leaves a partition as it
-    is, with the reason, while one of them is silent.
-  - Every znode that is deleted or changed is first written to a file in O(backup), from which
-    M(olap.partmove.part_restore) puts it back. The last registration of a part that may be on a disk is
-    never removed.
-  - Partitions are looked at once more afterwards. Only those that are not of the kind any more count as
-    repaired.
+  - Repairs the partitions of a shard path for which M(olap.partmove.part_audit_info) reports one kind of
+    finding. Repair one kind after the other, the worst first, and run each repair in check mode before.
+  - Works under the lock of the shard path and queries the servers of all replicas. If a server does not
+    answer, the partition is left as before, with the reason.
+  - Before a znode is deleted or changed, its content is written to a file in O(backup).
+    M(olap.partmove.part_restore) restores znodes from this file. The last registration of a part that may be
+    on a disk is never removed.
+  - Checks all partitions again afterwards. A partition counts as repaired only if the finding is gone.
 notes:
-  - What V(foreign) and V(half_cold) become is told by the next audit. Adopted partitions are then moved,
-    brought back or repaired as any other.
-  - V(unregistered) needs the bytes that registered the parts, from another replica or from O(registrations).
-    Where there are none, C(ALTER TABLE … DETACH PARTITION ID) and then C(ATTACH PARTITION ID) on the server
-    keep all rows. Do not restart the server before.
+  - The next audit reports the new kind of partitions of V(foreign) and V(half_cold). Adopted partitions are
+    then moved, brought back or repaired as usual.
+  - V(unregistered) needs the bytes of the part znodes, from another replica or from O(registrations). Without
+    these bytes, run C(ALTER TABLE … DETACH PARTITION ID) and then C(ATTACH PARTITION ID) on the server; the
+    table keeps all rows. Do not restart the server before.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -46,12 +45,12 @@ attributes:
     support: full
 options:
   shard_path:
-    description: ZooKeeper path of the table, as C(system.replicas) has it in C(zookeeper_path).
+    description: ZooKeeper path of the table, C(zookeeper_path) in C(system.replicas).
     type: str
     required: true
   kind:
     description:
-      - The kind of drift to repair. C(docs/operate/repair.md) says of each what is done.
+      - Kind of finding to repair. C(docs/operate/repair.md) lists the repair of each kind.
     type: str
     required: true
     choices:
@@ -72,40 +71,41 @@ options:
       - unregistered
   partitions:
     description:
-      - Ids of the partitions to repair, all of the kind if not given.
-      - An empty text stands for znodes whose name no part has.
-      - V(foreign) is repaired for the whole shard path.
+      - Ids of the partitions to repair; by default all partitions of the kind.
+      - An empty text selects znodes whose names are not part names.
+      - V(foreign) is always repaired for the whole shard path.
     type: list
     elements: str
   backup:
     description:
-      - A folder on the host that this runs on. Each run that deletes or changes something writes one file.
+      - A folder on the host that runs the module. Each run that deletes or changes a znode writes one file.
     type: path
     required: true
   registrations:
     description:
-      - A file that an earlier run wrote to O(backup), a journal of moves, or what the role C(partmove_repair)
-        takes from the files of a ZooKeeper member. Parts that are on disk and registered nowhere are
-        registered again as it has them, where the hash equals that of the disk.
-      - Of parts in the legacy form, which have child znodes, a journal does not have the bytes.
+      - "A file with part znodes: a backup that an earlier run wrote to O(backup), a journal of moves, or a
+        file that the role C(partmove_repair) extracts from the files of a ZooKeeper member. Parts that are on
+        disk and unregistered in both ensembles are registered again from this file, if the hash equals the
+        hash of the part on disk."
+      - A journal does not have the bytes of part znodes in the legacy form, which have child znodes.
     type: path
   quiet:
     description:
-      - For how long nobody may have written copies or C(COLD) until V(foreign) adopts them. The other tool
-        may not be at work any more.
+      - Minimum time since the last write of copies or C(COLD) before V(foreign) adopts them. The other tool
+        must not be at work any more.
     type: str
     default: 1h
   cold_is_lost:
     description:
-      - Whether the cold ensemble that the parts went to is lost for good, so that V(cold_unknown) may
-        register them in hot.
-      - Dangerous while that ensemble is only out of reach or was not the one given.
+      - Whether the former cold ensemble of the parts is lost for good, so that V(cold_unknown) may register
+        the parts in hot.
+      - Dangerous if that ensemble is only unreachable, or if another ensemble was given as O(cold).
     type: bool
     default: false
   replica_is_gone:
     description:
       - Whether the servers of replicas that hot does not have are gone for good. V(another_replica) then also
-        removes what is registered for no other replica.
+        removes registrations of parts that no other replica registers.
     type: bool
     default: false
   clickhouse:
@@ -118,7 +118,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Adopt what another tool has moved, in check mode first
+- name: Adopt partitions that another tool has moved, in check mode first
   olap.partmove.part_repair:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -133,14 +133,14 @@ EXAMPLES = r"""
   check_mode: true
   register: adopted
 
-- name: Show what would be done
+- name: Show the planned writes
   ansible.builtin.debug:
     var: adopted.operations
 """
 
 RETURN = r"""
 repaired:
-  description: What was repaired, or would be, by partition and replica.
+  description: Repaired findings by partition and replica; in check mode, findings to repair.
   returned: always
   type: list
   elements: dict
@@ -152,14 +152,14 @@ repaired:
       description: Name of the replica.
       type: str
     kind:
-      description: What it was.
+      description: Kind of the finding.
       type: str
     parts:
-      description: The parts that it was so for.
+      description: Parts with the finding.
       type: list
       elements: str
 left:
-  description: Partitions of the kind that were left as they are.
+  description: Partitions of the kind that were not repaired.
   returned: always
   type: list
   elements: dict
@@ -168,20 +168,20 @@ left:
       description: Id of the partition.
       type: str
     reason:
-      description: Why.
+      description: Reason for leaving the partition unchanged.
       type: str
     remedy:
-      description: The way out.
+      description: Next step for the partition.
       type: str
 operations:
-  description: What was written to the ensembles, or would be, in order.
+  description: Writes to the ensembles in order; in check mode, planned writes.
   returned: always
   type: list
   elements: str
   sample:
     - "hot: set /clickhouse/tables/01/hits/block_numbers/20191201/State to 'HOT'"
 backup:
-  description: The file that was written; empty if nothing was deleted or changed.
+  description: Path of the backup file; empty if no znode was deleted or changed.
   returned: always
   type: str
   sample: /var/lib/partmove/2026-11-22T064500.000Z-ghost-%2Fclickhouse%2Ftables%2F01%2Fhits.jsonl

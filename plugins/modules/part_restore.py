@@ -7,13 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: part_restore
-short_description: Put back what a repair deleted or changed
+short_description: Restore znodes that a repair deleted or changed
 version_added: 0.1.0
 description:
-  - Takes a file that M(olap.partmove.part_repair) wrote before it deleted or changed znodes. Creates those
-    that are missing now, and gives those that have other data the data of the file.
-  - It works under the lock of the shard path, and refuses a table that was made again since.
-  - Audit the shard path afterwards. What is put back was not sound before the repair.
+  - Reads a backup file of M(olap.partmove.part_repair). A repair writes this file before each deletion or
+    change of a znode. The module creates missing znodes, and resets the data of changed znodes.
+  - Works under the lock of the shard path, and refuses a table that was recreated after the backup.
+  - Audit the shard path afterwards. The restored znodes were inconsistent before the repair.
 notes:
   - Znodes that the repair created stay.
 author:
@@ -33,7 +33,7 @@ attributes:
     support: full
 options:
   backup:
-    description: The file, on the host that this runs on.
+    description: The backup file, on the host that runs the module.
     type: path
     required: true
 seealso:
@@ -43,7 +43,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Put back what a repair removed
+- name: Restore the znodes that a repair removed
   olap.partmove.part_restore:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -54,18 +54,18 @@ EXAMPLES = r"""
 
 RETURN = r"""
 shard_path:
-  description: The shard path that the file is about.
+  description: The shard path in the backup.
   returned: always
   type: str
   sample: /clickhouse/tables/01/hits
 created:
-  description: The znodes that were missing, with their ensemble.
+  description: Created znodes, with their ensemble.
   returned: always
   type: list
   elements: str
   sample: ["cold: /clickhouse/tables/01/hits/replicas/r1/parts/20191201_0_0_0"]
 set_back:
-  description: The znodes that had other data.
+  description: Znodes with reset data, with their ensemble.
   returned: always
   type: list
   elements: str

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: partition_merge
-short_description: Merge partitions of several parts, at the pace of their servers
+short_description: Merge partitions into one part each, at the pace of their servers
 version_added: 0.1.0
 description:
-  - Merges partitions into one part each, so that they can be moved, with
-    C(OPTIMIZE TABLE … PARTITION ID '…' FINAL). Of the tables that share their servers one partition is
-    merged at a time.
-  - A partition is merged when each replica has the same one part of it. Only then the next one is begun.
-  - Only what is registered in hot only is merged. An C(OPTIMIZE) of a cold part would take its rows out of
-    the table. So the statement is given under the lock of the shard path, which keeps moves from coming in
-    between.
-  - While a server is too busy no merge is begun. When that lasts, the module ends what was begun, and fails
-    with the reason. A run that was stopped can be started again; what is merged is passed by.
+  - Merges each partition into one part with C(OPTIMIZE TABLE … PARTITION ID '…' FINAL), so that the partition
+    can be moved. Tables with the same servers are merged one partition at a time.
+  - A partition is merged once every replica has the same single part. Only then the next merge starts.
+  - Only partitions in hot are merged. An C(OPTIMIZE) of a cold part would remove its rows from the table.
+    Therefore the module gives the statement under the lock of the shard path, which excludes moves.
+  - No merge starts while a server is too busy. If a server stays too busy, the module waits for the started
+    merges and fails with the reason. The next run skips merged partitions.
 options:
   src:
     description:
-      - Path of the C(merges.sql) of a report, on the host that this runs on. Its lines are taken in their
-        order.
+      - Path of the C(merges.sql) of a report, on the host that runs the module. The partitions are merged in
+        the order of the lines.
       - Exactly one of O(src) and O(partitions) is needed.
     type: path
   partitions:
@@ -32,7 +30,7 @@ options:
     elements: dict
     suboptions:
       shard_path:
-        description: ZooKeeper path of the table, as C(system.replicas) has it in C(zookeeper_path).
+        description: ZooKeeper path of the table, C(zookeeper_path) in C(system.replicas).
         type: str
         required: true
       partition:
@@ -40,33 +38,35 @@ options:
         type: str
         required: true
   clickhouse:
-    description: How to ask the ClickHouse servers of the replicas. The user has to be allowed to C(OPTIMIZE).
+    description: How to query the ClickHouse servers of the replicas. The user needs the privilege
+      C(OPTIMIZE).
     required: true
   max_queue:
-    description: No merge is begun while a replica has more entries than that in its replication queue for
-      the table.
+    description: Maximum length of the replication queue of the table. No merge starts while the queue of a
+      replica is longer.
     type: int
     default: 20
   max_merges:
-    description: No merge is begun while a server runs more merges than that, of whatever table.
+    description: Maximum number of running merges on a server, over all tables. No merge starts while a server
+      runs more.
     type: int
     default: 8
   limit:
-    description: Begin no more than so many merges, V(0) for any number.
+    description: Maximum number of merges to start; V(0) for no limit.
     type: int
     default: 0
   patience:
-    description: How long servers may be too busy, without a break, until the module stops. Merges leave them
-      something to do, such as to fetch the part.
+    description: How long servers may be too busy without interruption before the module stops. Each merge
+      causes further work for the servers, such as fetching the part.
     type: str
     default: 10m
   timeout:
-    description: How long one partition may take until it is merged on every replica, as seconds or with a
+    description: How long a partition may take until every replica has the merged part, in seconds or with a
       unit.
     type: str
     default: 6h
   poll:
-    description: Time between two looks at what is being merged.
+    description: Time between two checks of the running merges.
     type: str
     default: 5s
 author:
@@ -80,20 +80,20 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: Returns what would be merged, whatever the load of the servers is.
+    details: Returns the partitions to merge, regardless of the load of the servers.
   diff_mode:
     support: none
   idempotent:
     support: full
 notes:
-  - Nothing keeps a move with C(max_parts) above 1 from partitions that are being merged.
-  - What is merged has changed, and C(cold_after) and C(min_age) count anew.
+  - A move with C(max_parts) above 1 may move partitions during a merge.
+  - A merge changes a partition, so C(cold_after) and C(min_age) start again.
 seealso:
   - module: olap.partmove.part_move
 """
 
 EXAMPLES = r"""
-- name: Merge what a report suggests, at most 100 partitions today
+- name: Merge the partitions that a report lists, at most 100 today
   olap.partmove.partition_merge:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -105,7 +105,7 @@ EXAMPLES = r"""
     src: /var/lib/partmove/report/merges.sql
     limit: 100
 
-- name: Merge one partition, and give way to others early
+- name: Merge one partition, and wait for lightly loaded servers
   olap.partmove.partition_merge:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -121,25 +121,26 @@ EXAMPLES = r"""
 
 RETURN = r"""
 merged:
-  description: What was merged, or in check mode would be, in order, as C(shard_path) and C(partition).
-  returned: when the options could be used
+  description: Merged partitions, in check mode partitions to merge, in order, as C(shard_path) and
+    C(partition).
+  returned: when the options are valid
   type: list
   elements: dict
   sample:
     - shard_path: /clickhouse/tables/01/hits
       partition: "20191201"
 merged_already:
-  description: How many partitions were merged before.
-  returned: when the options could be used
+  description: Number of partitions that were merged before.
+  returned: when the options are valid
   type: int
 passed_by:
-  description: What is not merged for good, as C(shard_path), C(partition) and C(reason).
-  returned: when the options could be used
+  description: Partitions that cannot be merged, as C(shard_path), C(partition) and C(reason).
+  returned: when the options are valid
   type: list
   elements: dict
 left:
-  description: How many partitions are left, for another run.
-  returned: when the options could be used
+  description: Number of partitions left for another run.
+  returned: when the options are valid
   type: int
 """
 

@@ -10,12 +10,12 @@ module: partition_state
 short_description: Set the State marker of a partition
 version_added: 0.1.0
 description:
-  - Sets the znode C(block_numbers/<partition>/State) of a table in the hot ensemble, which tells patched
-    ClickHouse servers in which ensemble C(DROP PARTITION) finds the parts. Exactly V(COLD) means the cold
-    one, anything else, or no marker, the hot one.
-  - It moves nothing, and it refuses to make the marker say what is not true. To move a partition use
-    M(olap.partmove.part_move), which sets the marker at the same instant.
-  - Before it changes a marker it asks the servers of all replicas which parts they have on disk, active.
+  - Sets the znode C(block_numbers/<partition>/State) of a table in the hot ensemble. Patched ClickHouse
+    servers read this marker to find the parts for C(DROP PARTITION). Exactly V(COLD) means the cold ensemble.
+    Any other value and a missing marker mean the hot ensemble.
+  - Moves no part znodes, and refuses a value that contradicts the registration of the parts. Use
+    M(olap.partmove.part_move) to move a partition and set its marker at the same instant.
+  - Before a change the module asks the servers of all replicas for the active parts on disk.
 notes:
   - The marker is created once and never deleted, because each creation uses up a block number of the
     partition.
@@ -36,31 +36,31 @@ attributes:
     support: full
 options:
   shard_path:
-    description: ZooKeeper path of the table, as C(system.replicas) has it in C(zookeeper_path).
+    description: ZooKeeper path of the table, C(zookeeper_path) in C(system.replicas).
     type: str
     required: true
   partition:
-    description: Id of the partition, as C(system.parts) has it in C(partition_id).
+    description: Id of the partition, C(partition_id) in C(system.parts).
     type: str
     required: true
   state:
     description:
-      - What the marker is to say.
-      - V(COLD) is refused while a part of the partition is registered in hot, or none in cold, or the servers
-        have other parts than are registered there.
-      - V(HOT) is refused while the servers have other parts than are registered in hot. Registrations in cold
-        that no server has a part of are no obstacle. They are what C(DROP PARTITION) left behind, and
-        M(olap.partmove.part_move) with C(state=hot) removes them afterwards.
-      - V(cold) and V(hot), as M(olap.partmove.part_move) has them, mean V(COLD) and V(HOT).
+      - Value of the marker.
+      - V(COLD) is refused if hot registers a part of the partition, if cold registers no part, or if the
+        parts on the servers differ from the parts in cold.
+      - "V(HOT) is refused if the parts on the servers differ from the parts in hot. Parts that are registered
+        in cold and missing on all servers do not matter: C(DROP PARTITION) left these part znodes behind, and
+        M(olap.partmove.part_move) with C(state=hot) removes them later."
+      - V(cold) and V(hot), the spelling of M(olap.partmove.part_move), mean V(COLD) and V(HOT).
     type: str
     choices: [HOT, COLD, hot, cold]
     required: true
   assume_active:
     description:
-      - Whether to take for granted that each replica has the registered parts on disk, in place of asking the
-        servers with O(clickhouse).
+      - Whether to assume, without querying the servers of O(clickhouse), that each replica has the registered
+        parts on disk.
       - V(HOT) is then refused while a part of the partition is registered in cold only.
-      - Dangerous. A marker that is not true makes C(DROP PARTITION) look in the wrong ensemble.
+      - Dangerous. With a wrong marker C(DROP PARTITION) searches in the wrong ensemble.
     type: bool
     default: false
 seealso:
@@ -69,7 +69,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Put right a marker that another tool left behind
+- name: Correct a marker that another tool left behind
   olap.partmove.partition_state:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -85,12 +85,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 state_before:
-  description: The marker before; empty where there was none.
+  description: The marker before; empty without a marker.
   returned: success
   type: str
   sample: HOT
 state:
-  description: The marker now, or as it would be in check mode.
+  description: The marker now; in check mode, the marker after a run.
   returned: success
   type: str
   sample: COLD

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: replica_info
-short_description: Tell whether the replicas of a ClickHouse server are healthy, and what to do if not
+short_description: Report whether the replicas of a ClickHouse server are healthy, with remedies
 version_added: 0.1.0
 description:
-  - Asks one ClickHouse server over its HTTP interface for its replicated tables, active parts and detached
-    folders, and returns a diagnosis. Each finding says what is the matter, where, and the way out.
-  - With the result of an earlier call as O(before) it also tells what was lost since, while inserts and
-    merges go on. A part counts as lost when it is neither active nor merged or mutated into an active one, a
-    partition when it has no part or fewer rows than before. Fewer rows are only mentioned where merges of
-    the engine, a TTL or a mutation explain them.
-  - With O(hot) and O(cold) it also looks for parts that the cold ensemble has registered for the server and
-    that are not on its disk, for parts on its disk that neither ensemble has registered, and for cold
-    partitions whose server is not in the ledger.
-  - Nothing is written. The module succeeds whatever it finds, and fails when the server or an ensemble does
-    not answer. To wait for a replica use C(until) with RV(caught_up).
+  - Reads replicated tables, active parts and detached folders from one ClickHouse server over its HTTP
+    interface, and returns a diagnosis. Each finding has the problem, the place and the remedy.
+  - With an earlier result as O(before) the module also reports data lost since then, while inserts and merges
+    continue. A part is lost if the part is neither active nor merged or mutated into an active part. A
+    partition is lost if all its parts are gone, or some of its rows. Fewer rows are only a notice if merges
+    of the engine, a TTL or a mutation explain the difference.
+  - With O(hot) and O(cold) the module also reports parts that the cold ensemble registers for the server and
+    its disk does not have, parts on its disk that are unregistered in both ensembles, and cold partitions
+    whose server is not in the ledger.
+  - Writes nothing. The module succeeds with any findings, and fails if the server or an ensemble does not
+    answer. To wait for a replica use C(until) with RV(caught_up).
 notes:
   - Partitions that are dropped, detached or replaced by hand between the two calls are reported as lost.
 author:
@@ -35,17 +35,17 @@ extends_documentation_fragment:
 options:
   hot:
     description:
-      - The ensemble that the ClickHouse server uses as C(<zookeeper>).
-      - Without it nothing is said about cold partitions and the ledger.
+      - The ensemble in C(<zookeeper>) of the ClickHouse server.
+      - Without this option the module does not check cold partitions and the ledger.
     required: false
   patched_sign:
     description:
-      - A query that a patched server answers with one row of one C(1). A server that refuses the query or
-        answers with something else is not patched.
-      - Without it nothing is said about the patch.
+      - A query that a patched server answers with one row with a single C(1). A server with an error or
+        another answer is not patched.
+      - Without this option the module does not check the patch.
     type: str
   replicas:
-    description: Replicas that the server should have. Those it does not have are reported.
+    description: Replicas that the server should have. Missing replicas are reported.
     type: list
     elements: dict
     suboptions:
@@ -58,42 +58,44 @@ options:
         type: str
         required: true
   before:
-    description: An earlier result of this module for the same server. Its RV(parts) and RV(detached) are
-      compared with what is there now.
+    description: An earlier result of this module for the same server. The module compares RV(parts) and
+      RV(detached) with the current state.
     type: dict
   config_changed_at:
     description:
-      - When the configuration of the server was changed, in seconds since 1970, such as RV(ignore:stat.mtime)
-        of a file. A process that is older is reported.
-      - A server tells when it started to a second only. What is closer than that passes.
+      - Time of the last change of the server configuration, in seconds since 1970, such as
+        RV(ignore:stat.mtime) of a file. An older server process is reported.
+      - A server reports its start time in whole seconds. Smaller differences are accepted.
     type: float
   max_delay:
-    description: How far a replica may be behind the others, as seconds or with a unit such as V(90s).
+    description: Maximum delay of a replica behind the others, in seconds or with a unit such as V(90s).
     type: str
     default: 60s
   max_queue_age:
-    description: How old an entry of a replication queue may become until a replica counts as not caught up.
+    description: Maximum age of an entry in a replication queue. With an older entry the replica has not
+      caught up.
     type: str
     default: 60s
   sample_interval:
-    description: Time between two looks at a replica that is behind, which tell whether its delay grows. A
-      server where nothing is behind is looked at once.
+    description: Time between two reads of a lagging replica, which show whether its delay grows. A server
+      without lagging replicas is read once.
     type: str
     default: 2s
   ddl_path:
-    description: Where the server keeps statements of C(ON CLUSTER), its C(distributed_ddl).
+    description: Path of the queue of C(ON CLUSTER) statements, C(distributed_ddl) of the server.
     type: str
     default: /clickhouse/task_queue/ddl
   ddl_grace:
-    description: How old a statement of C(ON CLUSTER) may become until a host that has not executed it is
+    description: Maximum age of an C(ON CLUSTER) statement. A host that has not executed an older statement is
       reported.
     type: str
     default: 60s
   read_disk:
     description:
-      - Whether the module runs on the host of the server, as a user that may read its data folders. Then it
-        lists C(detached) folders itself where the server cannot tell them, as 18.16 cannot.
-      - Without it they are not known of such a server, and RV(detached[].names) is null.
+      - Whether the module runs on the host of the server, as a user with read access to its data folders. The
+        module then lists C(detached) folders from the disk if the server cannot report them, such as version
+        18.16.
+      - Without this option RV(detached[].names) is null for such a server.
     type: bool
     default: false
 seealso:
@@ -101,17 +103,17 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See whether the replicas of this host are healthy
+- name: Check whether the replicas of this host are healthy
   olap.partmove.replica_info:
     read_disk: true
   register: replica
 
-- name: Show what is not well
+- name: Show the problems
   ansible.builtin.debug:
     msg: "{{ item.where }}: {{ item.what }}. {{ item.remedy }}."
   loop: "{{ replica.findings }}"
 
-- name: After a restart, wait until nothing is lost and the replica has caught up
+- name: After a restart, wait until all data is present and the replica has caught up
   olap.partmove.replica_info:
     read_disk: true
     before: "{{ replica }}"
@@ -133,7 +135,7 @@ server:
   type: dict
   contains:
     address:
-      description: Where it was asked.
+      description: Address of the queried server.
       type: str
     version:
       description: Its version.
@@ -142,10 +144,10 @@ server:
       description: Seconds since its process started.
       type: int
     started:
-      description: When its process started, to a second, in UTC.
+      description: Start time of its process, in whole seconds, in UTC.
       type: str
     patched:
-      description: Whether it has the sign of the patch; null without O(patched_sign).
+      description: Whether the server has the patch; null without O(patched_sign).
       type: bool
   sample:
     address: ClickHouse at localhost:8123
@@ -169,8 +171,8 @@ replicas:
       description: Its engine.
       type: str
     ensemble:
-      description: What the server calls the ensemble that the table is in; V(default) is that of
-        C(<zookeeper>). Of a table in another one hot and cold are not asked.
+      description: Name of the ensemble with the table in the server configuration; V(default) is the ensemble
+        in C(<zookeeper>). Tables in other ensembles are not compared with hot and cold.
       type: str
     shard_path:
       description: ZooKeeper path of the table.
@@ -179,34 +181,35 @@ replicas:
       description: Name of the replica.
       type: str
     leader:
-      description: Whether it assigns merges.
+      description: Whether the replica assigns merges.
       type: bool
     read_only:
-      description: Whether it takes no inserts.
+      description: Whether the replica refuses inserts.
       type: bool
     session_expired:
-      description: Whether its session with ZooKeeper is gone.
+      description: Whether the session of the replica with ZooKeeper has expired.
       type: bool
     delay:
-      description: Seconds that it is behind the other replicas.
+      description: Delay behind the other replicas in seconds.
       type: int
     queue:
-      description: Entries in its queue.
+      description: Number of entries in its queue.
       type: int
     queue_age:
-      description: Seconds since the oldest of them was made, 0 for an empty queue.
+      description: Age of the oldest entry in the queue in seconds, 0 for an empty queue.
       type: int
     log_lag:
-      description: Entries of the log that it has yet to take over; null when ZooKeeper does not tell.
+      description: Number of log entries that the replica has not pulled yet; null if ZooKeeper does not
+        answer.
       type: int
     total_replicas:
-      description: Replicas of the table; null when ZooKeeper does not tell.
+      description: Number of replicas of the table; null if ZooKeeper does not answer.
       type: int
     active_replicas:
-      description: Those of them that are active; null when ZooKeeper does not tell.
+      description: Number of active replicas of the table; null if ZooKeeper does not answer.
       type: int
 parts:
-  description: Active parts of all tables that consist of parts, but those of the database C(system), sorted.
+  description: Active parts of all tables with parts, except in the database C(system), sorted.
   returned: success
   type: list
   elements: dict
@@ -221,10 +224,10 @@ parts:
       description: Its engine.
       type: str
     ttl:
-      description: Whether rows of it expire.
+      description: Whether rows of the table expire.
       type: bool
     partitions:
-      description: Partition id to C(rows) and C(parts), the names of the active parts, sorted.
+      description: Dictionary from partition id to C(rows) and C(parts), the sorted names of the active parts.
       type: dict
   sample:
     - database: default
@@ -234,7 +237,7 @@ parts:
       partitions:
         "20191201": {rows: 3, parts: [20191201_0_0_0]}
 detached:
-  description: What is in the folder C(detached) of each of these tables.
+  description: Content of the folder C(detached) of each of these tables.
   returned: success
   type: list
   elements: dict
@@ -246,11 +249,11 @@ detached:
       description: Name of the table.
       type: str
     names:
-      description: Names of the folders, sorted; null when they are not known.
+      description: Names of the folders, sorted; null if unknown.
       type: list
       elements: str
 findings:
-  description: What is not well, errors first. The symptoms are listed in C(docs/operate/replica-health.md).
+  description: Problems, errors first. C(docs/operate/replica-health.md) lists the symptoms.
   returned: success
   type: list
   elements: dict
@@ -262,16 +265,16 @@ findings:
       description: V(error), V(warning) or V(notice).
       type: str
     where:
-      description: The table, znode or server it is about.
+      description: The table, znode or server with the problem.
       type: str
     what:
-      description: What is the matter.
+      description: The problem.
       type: str
     see:
-      description: Where a person can look.
+      description: Places for further investigation.
       type: str
     remedy:
-      description: The way out.
+      description: Next step.
       type: str
   sample:
     - symptom: cold_missing
@@ -285,8 +288,8 @@ healthy:
   returned: success
   type: bool
 caught_up:
-  description: Whether it is healthy and no replica has a delay that grows, work that is older than
-    O(max_queue_age), or a log that it does not take over.
+  description: Whether the server is healthy and no replica has a growing delay, work older than
+    O(max_queue_age), or a log that the replica does not pull.
   returned: success
   type: bool
 """

@@ -10,22 +10,22 @@ module: replica_ledger
 short_description: Enter the replicas of a ClickHouse server in the ledger, or withdraw them
 version_added: 0.1.0
 description:
-  - The ledger says, in the hot ensemble, which replicas run a server that knows the cold ensemble. A
-    partition is moved only if every replica of its shard path is in the ledger and was not activated since.
-  - V(present) asks the server for its replicas and for the sign of the patch, compares what it sees in
-    ZooKeeper with what O(hot) has, and enters all of its replicas, or none.
-  - A replica for which O(cold) has parts that are neither in O(hot) nor active on its disk is not entered. It
-    was added under the name of a former one, or has lost them.
-  - V(absent) withdraws replicas before their server is replaced by one without the patch, or loses its
-    C(<cold_zookeeper>). It is the guard of a downgrade, and refused while a partition of one of the
-    shard paths is registered in cold only. Nothing overrides that.
+  - The ledger in the hot ensemble lists the replicas whose servers know the cold ensemble. A partition is
+    moved only if every replica of its shard path is in the ledger and was not activated since.
+  - V(present) reads the replicas and the sign of the patch from the server, compares the znodes that the
+    server reads with O(hot), and enters all replicas of the server, or none.
+  - A replica is not entered if O(cold) has parts for the replica that are neither in O(hot) nor active on its
+    disk. Such a replica was added under the name of a former replica, or has lost the parts.
+  - "V(absent) withdraws replicas before their server is replaced by a server without the patch, or loses its
+    C(<cold_zookeeper>). This guards a downgrade: the withdrawal is refused while a partition of one of the
+    shard paths is registered in cold only. No option overrides the refusal."
 notes:
-  - An entry holds for one activation. After each restart of a server, and after each new session that it gets
-    with ZooKeeper, its replicas have to be entered again.
-  - What cannot be seen by SQL is for the caller to verify first. Such are the C(<cold_zookeeper>) in the
-    configuration that the server uses, and that it can reach the members.
-  - With V(absent) the module looks for cold partitions, withdraws the entries, and looks again. A move that
-    runs meanwhile fails, or the second look sees what it did. Then the module fails and the entries stay
+  - An entry holds for one activation. After each restart of a server and each new session with ZooKeeper, the
+    replicas of the server have to be entered again.
+  - "Verify conditions first that SQL does not show: the C(<cold_zookeeper>) in the configuration of the
+    running server, and a connection from the server to the members."
+  - With V(absent) the module searches for cold partitions before and after the withdrawal. A simultaneous
+    move fails, or the second search finds its cold partition. Then the module fails and the entries stay
     withdrawn.
 author:
   - olap.partmove contributors (@olap-partmove)
@@ -44,9 +44,9 @@ attributes:
 options:
   cold:
     description:
-      - The ensemble that the server has as C(<cold_zookeeper>), with its C(<root>) as O(cold.chroot).
-      - Its members are written down in the entries. M(olap.partmove.part_move) refuses replicas that were
-        entered with other ones than it is given itself, whatever their order.
+      - The ensemble in C(<cold_zookeeper>) of the server, with its C(<root>) as O(cold.chroot).
+      - The entries contain the members of this ensemble. M(olap.partmove.part_move) with other members
+        refuses these replicas. The order of the members does not matter.
   state:
     description: Whether the replicas are to be in the ledger.
     type: str
@@ -54,62 +54,62 @@ options:
     default: present
   clickhouse:
     description:
-      - How to ask the server over its HTTP interface.
-      - With O(state=absent) it is asked only if neither O(replicas) nor O(host) is given.
+      - How to query the server over its HTTP interface.
+      - With O(state=absent) the server is queried only if neither O(replicas) nor O(host) is given.
   patched_sign:
     description:
-      - A query, without C(FORMAT), that gives 1 on a server with the patch. A server that refuses it
+      - A query without C(FORMAT) that returns 1 on a server with the patch. A server that refuses the query
         does not have the patch.
       - Needed for O(state=present).
     type: str
   config_changed_at:
     description:
-      - When the configuration of the server was changed last, in seconds since 1970 by its own clock, such as
-        C(stat.mtime) of M(ansible.builtin.stat).
-      - A server that was started before is not entered.
+      - Time of the last change of the server configuration, in seconds since 1970 by the clock of the server,
+        such as C(stat.mtime) of M(ansible.builtin.stat).
+      - A server with an earlier start is not entered.
     type: float
   renew:
     description:
-      - With O(state=present), whether to enter only replicas that are in the ledger already, be it with an
-        entry that does not hold any more. Those that were withdrawn, or never entered, stay out.
-      - This is for what runs on a schedule, so that it does not enter a server again that a person withdrew
-        before its downgrade.
+      - With O(state=present), whether to enter only replicas that have an entry already, valid or not.
+        Replicas that were withdrawn or never entered stay out.
+      - For scheduled runs, which must not enter a server again that was withdrawn manually before its
+        downgrade.
     type: bool
     default: false
   replicas:
     description:
       - The replicas to enter or to withdraw.
-      - With O(state=present) they have to be replicas of the server, and its others are left alone.
-      - With O(state=absent) no server is asked.
+      - With O(state=present) these have to be replicas of the server. Its other replicas stay as before.
+      - With O(state=absent) no server is queried.
     type: list
     elements: dict
     suboptions:
       shard_path:
-        description: ZooKeeper path of the table, as C(system.replicas) has it in C(zookeeper_path).
+        description: ZooKeeper path of the table, C(zookeeper_path) in C(system.replicas).
         type: str
         required: true
       replica:
-        description: Name of the replica, as C(system.replicas) has it in C(replica_name).
+        description: Name of the replica, C(replica_name) in C(system.replicas).
         type: str
         required: true
   host:
     description:
-      - With O(state=absent), withdraw the replicas that this server activated last, as O(hot) has it in the
-        znode C(host) of each replica. The server is not asked, and need not run.
-      - Also finds the replicas of tables that are detached, of which a server that is asked does not tell.
+      - With O(state=absent), withdraw the replicas that this server activated last, according to the znode
+        C(host) of each replica in O(hot). The server is not queried, and need not run.
+      - Also finds replicas of detached tables, which a queried server does not report.
     type: str
   interserver_port:
-    description: Port of O(host) as its znodes have it, where several servers run on it.
+    description: Port of O(host) in its znodes, if several servers run on the host.
     type: int
   never_entered:
     description:
-      - With O(state=absent), whether to take for granted that none of the replicas was ever entered anywhere.
-      - Without it the module fails where O(coordination_root) has no ledger of any of their tables, since
-        withdrawing from a ledger that moves do not look into would keep nothing from becoming cold.
+      - With O(state=absent), whether to assume that none of the replicas was ever entered anywhere.
+      - Without this option the module fails if O(coordination_root) has no ledger of any of their tables,
+        because a withdrawal from a ledger that moves do not read prevents no cold partition.
     type: bool
     default: false
   root:
-    description: Path below which replicas of O(host) are looked for.
+    description: Search for replicas of O(host) below this path.
     type: str
     default: /
 seealso:
@@ -118,7 +118,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Enter the replicas of a server that was verified
+- name: Enter the replicas of a verified server
   olap.partmove.replica_ledger:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -131,7 +131,7 @@ EXAMPLES = r"""
     patched_sign: SELECT count() FROM system.build_options WHERE name = 'COLD_ZOOKEEPER'
     config_changed_at: "{{ config.stat.mtime }}"
 
-- name: Withdraw a server before it is downgraded, whether or not it runs
+- name: Withdraw the replicas of a server before its downgrade, even if the server is down
   olap.partmove.replica_ledger:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -144,13 +144,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: The counts in a sentence, or what is wrong and the way out.
+  description: The counts in a sentence, or the error and its remedy.
   returned: always
   type: str
   sample: 12 of 12 replicas entered
 replicas:
-  description: What was done, or would be in check mode, sorted by shard path and replica.
-  returned: when the options could be used
+  description: Changes by shard path and replica, sorted; in check mode, planned changes.
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -161,10 +161,11 @@ replicas:
       description: Name of the replica.
       type: str
     table:
-      description: Database and table as the server of the replica calls them; empty where hot does not tell.
+      description: Database and table as the server of the replica names them; empty if hot does not have the
+        names.
       type: str
     before:
-      description: V(absent), V(ready), or V(stale) for an entry that did not hold any more.
+      description: V(absent), V(ready), or V(stale) for an entry that no longer holds.
       type: str
     after:
       description: V(absent) or V(ready).
@@ -176,8 +177,8 @@ replicas:
       before: stale
       after: ready
 cold_partitions:
-  description: The partitions that are in the way of O(state=absent).
-  returned: when the options could be used
+  description: The partitions that prevent O(state=absent).
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -185,7 +186,7 @@ cold_partitions:
       description: ZooKeeper path of the table.
       type: str
     table:
-      description: Database and table as a server calls them; empty where hot does not tell.
+      description: Database and table as a server names them; empty if hot does not have the names.
       type: str
     partition:
       description: Id of the partition.

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: replica_ledger_info
-short_description: Tell which shard paths are ready for cold partitions, and which have some
+short_description: Report which shard paths are ready for cold partitions, and which have cold partitions
 version_added: 0.1.0
 description:
-  - Reads the ledger of ready replicas and says of each shard path whether M(olap.partmove.part_move) would
-    let its partitions pass as far as the servers go, and if not, why.
-  - Also says which partitions are registered in cold only. As long as there is one, no replica of its shard
-    path may run a server without the patch.
-  - Nothing is written, and no ClickHouse server is asked.
+  - Reads the ledger of ready replicas, and reports for each shard path whether M(olap.partmove.part_move)
+    would accept its servers, with the reason if not.
+  - Also reports partitions that are registered in cold only. While such a partition exists, no replica of its
+    shard path may run on a server without the patch.
+  - Writes nothing and queries no ClickHouse server.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -25,19 +25,19 @@ extends_documentation_fragment:
 options:
   shard_paths:
     description:
-      - ZooKeeper paths of the tables to look at, as C(system.replicas) has them in C(zookeeper_path).
+      - ZooKeeper paths of the tables, C(zookeeper_path) in C(system.replicas).
       - Exactly one of O(shard_paths) and O(root) is needed.
     type: list
     elements: str
   root:
-    description: Path that all tables at and below it are to be looked at, V(/) for all there are.
+    description: Read all tables at and below this path; V(/) for all tables.
     type: str
   host:
-    description: Only look at shard paths with a replica that this server activated last, as O(hot) has it in
-      the znode C(host) of the replica.
+    description: Read only shard paths with a replica that this server activated last, according to the znode
+      C(host) of the replica in O(hot).
     type: str
   interserver_port:
-    description: Port of O(host) as its znodes have it, where several servers run on it.
+    description: Port of O(host) in its znodes, if several servers run on the host.
     type: int
 seealso:
   - module: olap.partmove.replica_ledger
@@ -45,7 +45,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See which tables are ready
+- name: Read which tables are ready
   olap.partmove.replica_ledger_info:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -54,12 +54,12 @@ EXAMPLES = r"""
     root: /clickhouse/tables
   register: ledger
 
-- name: List those that are not, and why
+- name: Show why other tables are not ready
   ansible.builtin.debug:
     msg: "{{ item.shard_path }}: {{ item.reason }}"
   loop: "{{ ledger.shards | rejectattr('ready') }}"
 
-- name: See whether a server may be downgraded
+- name: Fail if a server must not be downgraded
   olap.partmove.replica_ledger_info:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -73,22 +73,22 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: The counts in a sentence, or what is wrong and the way out.
+  description: The counts in a sentence, or the error and its remedy.
   returned: always
   type: str
   sample: 11 of 12 shard paths ready, 340 partitions cold
 ready:
-  description: Whether all of the shard paths are ready.
-  returned: when the options could be used
+  description: Whether all shard paths are ready.
+  returned: when the options are valid
   type: bool
 downgrade_allowed:
-  description: Whether no partition of the shard paths is registered in cold only. Withdraw the replicas
-    with M(olap.partmove.replica_ledger) before you rely on it, or a move may come in between.
-  returned: when the options could be used
+  description: Whether no partition of the shard paths is registered in cold only. Before a downgrade,
+    withdraw the replicas with M(olap.partmove.replica_ledger), because a move may start after this read.
+  returned: when the options are valid
   type: bool
 shards:
-  description: The shard paths, sorted, with O(root) by the depth of the path first.
-  returned: when the options could be used
+  description: The shard paths, sorted; with O(root) first by the depth of the path.
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -96,20 +96,20 @@ shards:
       description: ZooKeeper path of the table.
       type: str
     table:
-      description: Database and table as a server calls them; empty where hot does not tell.
+      description: Database and table as a server names them; empty if hot does not have the names.
       type: str
     ready:
-      description: Whether every replica is in the ledger, alive and unchanged since.
+      description: Whether every replica is in the ledger, alive and unchanged since the entry.
       type: bool
     reason:
-      description: Why not; empty when it is.
+      description: Reason why the shard path is not ready; otherwise empty.
       type: str
     cold_partitions:
       description: Ids of the partitions that are registered in cold only, sorted.
       type: list
       elements: str
     replicas:
-      description: The replicas of the table, and after them those that only the ledger has.
+      description: The replicas of the table, followed by entries of the ledger without a replica.
       type: list
       elements: dict
       contains:
@@ -117,47 +117,48 @@ shards:
           description: Name of the replica.
           type: str
         host:
-          description: The server that activated it last; empty where it never was.
+          description: The server that activated the replica last; empty for a replica that was never
+            activated.
           type: str
         ready:
-          description: Whether its entry holds.
+          description: Whether the entry of the replica holds.
           type: bool
         reason:
-          description: Why not; empty when it does.
+          description: Reason why the entry does not hold; otherwise empty.
           type: str
         entry:
-          description: What was verified; none where there is no entry, or one that is not understood.
+          description: The verified facts; null without a readable entry.
           type: dict
           contains:
             host:
-              description: The server that was verified.
+              description: The verified server.
               type: str
             interserver_port:
-              description: Its port for other servers; none where its version does not tell.
+              description: Its port for other servers; null if its version does not report the port.
               type: int
             host_version:
               description: Data version of the znode C(host) at that time.
               type: int
             host_mzxid:
-              description: Transaction that had written the znode C(host) last.
+              description: Transaction that last wrote the znode C(host).
               type: int
             server_version:
               description: Version of the server.
               type: str
             patched_sign:
-              description: The query that it answered with 1.
+              description: The query that the server answered with 1.
               type: str
             started_at:
-              description: When its process had started, to about a second.
+              description: Start time of its process, to about a second.
               type: str
             cold:
-              description: The cold ensemble that it was verified with, as C(hosts) and C(chroot).
+              description: The cold ensemble at the time of the entry, as C(hosts) and C(chroot).
               type: dict
             verified_by:
-              description: The module and the host that it ran on.
+              description: Module and host that made the entry.
               type: str
             verified_at:
-              description: When that was.
+              description: Time of the entry.
               type: str
 """
 

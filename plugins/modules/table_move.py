@@ -10,29 +10,29 @@ module: table_move
 short_description: Move a whole replicated table to another ensemble under its name
 version_added: 0.1.0
 description:
-  - For any ClickHouse with C(<auxiliary_zookeepers>), without a patch. In the end the name of the table is
-    that of a table in the wanted ensemble, on every replica, and all rows are there. The other table is left,
-    without rows, under the name of the twin.
-  - Each replica is given a twin where it has none, as by M(olap.partmove.twin_table). Partitions that are old
-    enough are moved to it as by M(olap.partmove.twin_move). Then the names of the two are exchanged,
-    with C(EXCHANGE TABLES), on one replica after the other. Whatever came to the old table meanwhile is moved
-    after that. Each step is done for all O(shard_paths) before the next one.
-  - Tables are found by their places, so the module knows what was done, whatever ended a run. Running it
-    again goes on, and does nothing once all is done. Running it with the other O(state) goes back from
-    anywhere.
-  - All replicas of all tables are looked at before anything is done. Names are exchanged only while every
-    replica is active, the two tables are alike, no ALTER or mutation is under way, no partition is between
-    the two, and each partition that stayed did so because it is too young or gets inserts.
+  - Works with any ClickHouse that supports C(<auxiliary_zookeepers>), without a patch. At the end the name of
+    the table belongs to a table in the ensemble that O(state) selects, on every replica and with all rows.
+    The other table remains without rows under the name of the twin.
+  - Creates missing twins, as M(olap.partmove.twin_table) does, and moves partitions that are old enough to
+    the twin, as M(olap.partmove.twin_move) does. Then the module exchanges the names of both tables with
+    C(EXCHANGE TABLES), on one replica after the other. Partitions that came to the old table meanwhile are
+    moved afterwards. Each step is completed for all O(shard_paths) before the next step.
+  - Finds tables by their paths, so a run can be repeated after any interruption. The next run continues, and
+    changes nothing once everything is done. A run with the other O(state) reverses the move from any point.
+  - The module checks all replicas of all tables before the first statement. Names are exchanged only if every
+    replica is active, both tables have the same structure, no ALTER or mutation is in progress, no partition
+    is between the tables, and each remaining partition is too young or still gets inserts.
 notes:
-  - Readers of the name miss the rows of partitions that are in the other table, from the move of the first
-    partition until the last one has come. A table of the engine C(Merge) over both has them all.
-  - Nobody else may exchange or rename the tables meanwhile, nor insert into the twin.
-  - Only tables in databases of the engine C(Atomic) can be exchanged so; others are refused before anything
-    is done. The statement is given to each replica, never C(ON CLUSTER).
-  - The old table is never dropped. Drop it once RV(tables[].left_parts) and RV(tables[].older_inserts) are 0
-    on every replica and there is no need to go back.
-  - The user of O(clickhouse) has to be allowed to C(CREATE), C(DROP), C(ALTER), C(SELECT) and C(INSERT) both
-    tables, with O(stop_merges=true) to C(SYSTEM MERGES), and to read the database C(system).
+  - From the move of the first partition to the move of the last partition, readers of the name miss the rows
+    in the other table. A table of the engine C(Merge) over both tables has all rows.
+  - Do not exchange or rename the tables meanwhile, and do not insert into the twin.
+  - Only tables in databases of the engine C(Atomic) can be exchanged. Other tables are refused before the
+    first change. The statement is executed on each replica, never with C(ON CLUSTER).
+  - The old table is never dropped. Drop the old table once RV(tables[].left_parts) and
+    RV(tables[].older_inserts) are 0 on every replica and a reversal is no longer needed.
+  - The user of O(clickhouse) needs the privileges C(CREATE), C(DROP), C(ALTER), C(SELECT) and C(INSERT) on
+    both tables, C(SYSTEM MERGES) with O(stop_merges=true), and has to be allowed to read the database
+    C(system).
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -54,36 +54,38 @@ attributes:
     support: full
   diff_mode:
     support: partial
-    details: Statements that create twins and exchange names; in check mode those that move partitions, too.
+    details: Shows statements that create twins and exchange names; in check mode also statements that move
+      partitions.
   idempotent:
     support: full
 options:
   shard_paths:
     description:
-      - ZooKeeper paths in the hot ensemble, one of each shard, as C(system.replicas) has them in
-        C(zookeeper_path). They stay those of the hot ensemble after the exchange.
+      - ZooKeeper paths in the hot ensemble, one for each shard, C(zookeeper_path) in C(system.replicas). Give
+        the same paths after the exchange.
     type: list
     elements: str
     required: true
   path:
-    description: Path of the table in that ensemble; C({path}) stands for the path in the hot one.
+    description: Path of the table in the auxiliary ensemble; C({path}) stands for the path in the hot
+      ensemble.
   state:
     description:
-      - In which ensemble the table with the name is to be, V(cold) for O(ensemble) and V(hot) for O(hot).
+      - Ensemble of the table that is to have the name, V(cold) for O(ensemble) and V(hot) for O(hot).
     type: str
     choices: [cold, hot]
     default: cold
   min_age:
     description:
-      - How old the newest part of a partition must be on every replica to be moved before the exchange, as
-        seconds or with a unit, such as V(36h) or V(7d). Younger ones are moved after it.
+      - Minimum age of the newest part of a partition on every replica, in seconds or with a unit, such as
+        V(36h) or V(7d). Younger partitions are moved after the exchange.
     type: str
     default: 1d
   stop_merges:
     description:
-      - Whether to stop merges and mutations of both tables while a partition is in both of them, as
+      - Whether to stop merges and mutations of both tables while a partition is in both tables, as
         M(olap.partmove.twin_move) does.
-      - It is for tables that get inserts all the time.
+      - For tables with constant inserts.
     type: bool
     default: false
 seealso:
@@ -101,7 +103,7 @@ EXAMPLES = r"""
       user: admin
       password: "{{ admin_password }}"
 
-- name: And back
+- name: Move the table back to the hot ensemble
   olap.partmove.table_move:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -114,23 +116,22 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changed:
-  description: Whether a statement was given, or would be in check mode.
-  returned: when the options could be used
+  description: Whether a statement was executed, or would be executed in check mode.
+  returned: when the options are valid
   type: bool
 msg:
-  description: What was done in a sentence, or what is wrong and the way out.
+  description: The result in a sentence, or the error and its remedy.
   returned: always
   type: str
   sample: "db.hits: 4 replicas exchanged; 31 moved, 0 deferred, 0 failed, 0 unchanged"
 twins:
-  description: The twins that were created, or would be in check mode, as M(olap.partmove.twin_table) returns
-    them.
-  returned: when the options could be used
+  description: Created twins, in check mode twins to create, as M(olap.partmove.twin_table) returns them.
+  returned: when the options are valid
   type: list
   elements: dict
 exchanged:
-  description: The replicas that exchanged the names, or would in check mode.
-  returned: when the options could be used
+  description: Replicas with exchanged names; in check mode, replicas to exchange.
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -150,8 +151,8 @@ exchanged:
       description: The statement.
       type: str
 tables:
-  description: What each replica has in the end.
-  returned: when the options could be used
+  description: Final state of each replica.
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -171,10 +172,11 @@ tables:
       description: Rows of the table with the name.
       type: int
     parts:
-      description: Its active parts.
+      description: Active parts of the table with the name.
       type: int
     digest:
-      description: Of the names, rows and hashes of these, the same on replicas that have the same parts.
+      description: Digest of the names, rows and hashes of these parts. Replicas with the same parts have the
+        same digest.
       type: str
     left_rows:
       description: Rows in the other table.
@@ -183,50 +185,51 @@ tables:
       description: Active parts of the other table.
       type: int
     rows_before:
-      description: Rows of both tables before this run exchanged the names; null where it did not.
+      description: Rows of both tables before this run exchanged the names; null without an exchange in this
+        run.
       type: int
     older_inserts:
-      description: Inserts that began before the exchange and still go on. Their rows may come to the other
-        table, from where the next run moves them.
+      description: Inserts that began before the exchange and are still running. Their rows may arrive in the
+        other table, and the next run moves these rows.
       type: int
 differing:
-  description: Where replicas did not have the same parts in the end, one sentence for each shard path. That
-    is so while rows are being inserted.
-  returned: when the options could be used
+  description: One sentence for each shard path whose replicas have different parts at the end. Running
+    inserts cause such differences.
+  returned: when the options are valid
   type: list
   elements: str
 counts:
-  description: How many partitions there are of each kind, as M(olap.partmove.twin_move) returns them.
-  returned: when the options could be used
+  description: Number of partitions by outcome, as M(olap.partmove.twin_move) returns them.
+  returned: when the options are valid
   type: dict
 gates:
   description: Each gate that keeps partitions in the other table, sorted by name.
-  returned: when the options could be used
+  returned: when the options are valid
   type: list
   elements: dict
 totals:
-  description: What went over, on each replica, or would in check mode.
-  returned: when the options could be used
+  description: Moved parts and rows on each replica; in check mode, parts and rows to move.
+  returned: when the options are valid
   type: dict
 moved:
-  description: Partitions that were moved, sorted, at most O(max_listed) of them.
-  returned: when the options could be used
+  description: Partitions that were moved, sorted, at most O(max_listed).
+  returned: when the options are valid
   type: list
   elements: dict
 deferred:
-  description: Partitions that are left in the other table, with gate, reason and way out. Run again.
-  returned: when the options could be used
+  description: Partitions that remain in the other table, with gate, reason and remedy. Run again.
+  returned: when the options are valid
   type: list
   elements: dict
 failed_partitions:
-  description: Partitions that a person has to look at, with the same keys. The module fails when there is
-    one.
-  returned: when the options could be used
+  description: Partitions that need manual action, with the same keys. A failed partition fails the module.
+  returned: when the options are valid
   type: list
   elements: dict
 left_behind:
-  description: Moved partitions that have got parts meanwhile, which stayed. Run again.
-  returned: when the options could be used
+  description: Moved partitions that got new parts during the move. The new parts stayed in the first table.
+    Run again.
+  returned: when the options are valid
   type: list
   elements: dict
 """

@@ -63,7 +63,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See whether a table and its twin are as they should be
+- name: Check whether a table and its twin are consistent
   olap.partmove.twin_audit_info:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -74,11 +74,11 @@ EXAMPLES = r"""
       - /clickhouse/tables/01/hits
   register: audit
 
-- name: Show what was found, the worst first
+- name: Show the findings, the worst first
   ansible.builtin.debug:
     var: audit.summary
 
-- name: Show the statements for what a person has to act on
+- name: Show the statements for manual repairs
   ansible.builtin.debug:
     msg: "{{ audit.findings | selectattr('statements') | map(attribute='statements') }}"
 """
@@ -87,7 +87,7 @@ RETURN = r"""
 findings:
   description: Findings, with O(details=all) also consistent partitions; sorted by kind with the worst first,
     then by shard path, partition and replica.
-  returned: when the options could be used
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -143,42 +143,42 @@ findings:
       seen_twice: true
 kinds:
   description: Number of partitions and tables by kind, with a key for every kind.
-  returned: when the options could be used
+  returned: when the options are valid
   type: dict
   sample: {equal: 1, cold: 334, hot: 30}
 seen_twice:
   description: Partitions whose rows readers of both tables see twice, or may see twice, as C(shard_path) and
     C(partition), the worst first.
-  returned: when the options could be used
+  returned: when the options are valid
   type: list
   elements: dict
 drifted:
   description: Whether there is an inconsistency.
-  returned: when the options could be used
+  returned: when the options are valid
   type: bool
 complete:
   description: Whether the audit has judged everything.
-  returned: when the options could be used
+  returned: when the options are valid
   type: bool
 unjudged:
   description: Shard paths that were not judged at all, as C(shard_path) and C(reason), sorted. With O(root)
     also znodes that may not be read, because tables may be below.
-  returned: when the options could be used
+  returned: when the options are valid
   type: list
   elements: dict
 shard_paths:
   description: Number of audited shard paths.
-  returned: when the options could be used
+  returned: when the options are valid
   type: int
   sample: 1
 summary:
   description: Findings in lines for people. The first lines name partitions that readers may see twice.
-  returned: when the options could be used
+  returned: when the options are valid
   type: list
   elements: str
 metrics:
   description: Findings as metrics in the text format of Prometheus; empty if the audit did not finish.
-  returned: when the options could be used
+  returned: when the options are valid
   type: str
 """
 

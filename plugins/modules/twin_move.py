@@ -7,30 +7,31 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: twin_move
-short_description: Move partitions between a table and its twin in an auxiliary ensemble
+short_description: Move partitions between a table and its cold twin by SQL, in either direction
 version_added: 0.1.0
 description:
-  - For any ClickHouse with C(<auxiliary_zookeepers>), without a patch. Beside a replicated table there is a
-    cold twin on every replica, a table of the same structure whose path is in an auxiliary ensemble. Where a
-    partition is, there it is registered. A reader has both by a table of the engine C(Merge).
-  - A partition is cloned into the other table with C(ALTER TABLE … ATTACH PARTITION ID … FROM), which makes
-    hard links and copies no data. Once every replica was seen to have every clone, the parts that were cloned
-    are dropped from where they were by their names, with C(DROP PART). A part that was inserted meanwhile is
-    not dropped, and is told in RV(left_behind).
-  - What a run has to remember of a partition is in a record in the hot ensemble, below O(coordination_root).
-    No znode of a table is written. Whatever ends a run, nothing is lost, and running again goes on where it
-    ended, in the direction of the record.
-  - Each partition has to pass gates. One that does not is deferred and told with the gate and the way out,
-    which is no failure of the module.
-  - Partitions of any number of parts can be moved, and are merged and mutated in either table as ever.
+  - Works with any ClickHouse that supports C(<auxiliary_zookeepers>), without a patch. Each replica of a
+    replicated table has a cold twin, a second table of the same structure whose ZooKeeper path is in an
+    auxiliary ensemble. The ensemble of a table registers all partitions in the table. Readers read both
+    tables through a table of the engine C(Merge).
+  - Clones a partition into the other table with C(ALTER TABLE … ATTACH PARTITION ID … FROM), which creates
+    hard links and copies no data. Once every replica has every clone, the module drops the cloned parts from
+    the first table by name, with C(DROP PART). A part that was inserted meanwhile is not dropped, and is
+    listed in RV(left_behind).
+  - Keeps a record of each partition between the tables in the hot ensemble, below O(coordination_root). No
+    znode of a table is written. However a run ends, no data is lost, and the next run continues in the
+    direction of the record.
+  - Each partition has to pass gates. A partition that fails a gate is deferred and returned with the gate and
+    the remedy. Deferred partitions do not fail the module.
+  - A partition may have any number of parts. In either table its parts are merged and mutated as usual.
 notes:
-  - Between the ATTACH and the last DROP PART readers of both tables see rows of the partition twice, for as
-    long as RV(moved[].seen_twice_seconds) tells.
-  - Nothing may insert into the twin, and nothing else may ATTACH, DROP or REPLACE the partition in either
-    table, nor EXCHANGE the tables, while the module works on it.
-  - The user of O(clickhouse) has to be allowed to C(ALTER TABLE) both tables and to C(SELECT) and C(INSERT),
-    and with O(stop_merges=true) to C(SYSTEM MERGES).
-  - In check mode the gates are looked at and no statement is given. In diff mode these are shown then.
+  - From the ATTACH to the last DROP PART readers of both tables see rows of the partition twice.
+    RV(moved[].seen_twice_seconds) has the duration.
+  - While the module works on a partition, do not insert into the twin, do not ATTACH, DROP or REPLACE the
+    partition in either table, and do not EXCHANGE the tables.
+  - The user of O(clickhouse) needs the privileges C(ALTER TABLE), C(SELECT) and C(INSERT) on both tables, and
+    C(SYSTEM MERGES) with O(stop_merges=true).
+  - Check mode evaluates the gates and executes no statement. Diff mode then shows the statements of a run.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -58,65 +59,66 @@ attributes:
 options:
   state:
     description:
-      - Which of the two tables the partitions are to be in. V(COLD) and V(HOT) mean V(cold) and V(hot).
+      - Table that is to have the partitions, the hot table or its cold twin. V(COLD) and V(HOT), the spelling
+        in plans, mean V(cold) and V(hot).
     type: str
     choices: [cold, hot, COLD, HOT]
     default: cold
   shard_paths:
-    description: ZooKeeper paths of hot tables, in place of a plan file. All partitions are moved.
+    description: ZooKeeper paths of hot tables, instead of a plan file. All their partitions are moved.
     type: list
     elements: str
   min_age:
     description:
-      - How old the newest part of a partition must be on every replica, as seconds or with a unit, such as
-        V(36h) or V(7d). Not used with O(state=hot).
+      - Minimum age of the newest part of a partition on every replica, in seconds or with a unit, such as
+        V(36h) or V(7d). Ignored with O(state=hot).
     type: str
     default: 1d
   stop_merges:
     description:
-      - Whether to stop merges and mutations of both tables on every replica, with C(SYSTEM STOP MERGES),
-        from before a partition is cloned until it is in one table again.
-      - It is for partitions that are merged all the time, which otherwise have to be tried again, or fail by
-        the gate C(twin_known). Merges of all partitions of the two tables wait meanwhile, and those under way
-        begin again.
-      - A run that is killed leaves them stopped. The next run over the shard path, whatever it is asked for,
-        starts them again before anything else, and a server that restarts forgets it.
-      - Merges that somebody else has stopped go on, too, as nobody can see who stopped them.
+      - Whether to stop merges and mutations of both tables on every replica, with C(SYSTEM STOP MERGES), from
+        before a partition is cloned until only one table has the partition.
+      - For partitions with constant merges, which otherwise need retries or fail by the gate C(twin_known).
+        Merges of all partitions of both tables wait meanwhile, and running merges start again.
+      - A killed run leaves merges stopped. The next run over the shard path, with any options, starts merges
+        again first. A restart of a server also starts its merges.
+      - Merges that another user has stopped are started as well, because the server does not show who stopped
+        them.
     type: bool
     default: false
   checksums:
     description:
-      - Whether to read all rows of what is moved as well, from both tables on every replica, and to compare
-        their checksums. Otherwise rows and hashes of files are compared as C(system.parts) has them.
-      - It finds what a disk has lost since. It reads each partition twice on each replica, once of these
-        while rows are there twice. Raise O(clickhouse.timeout) for large partitions.
-      - Rows that a row policy hides from the user of O(clickhouse), or a lightweight C(DELETE) from
-        everybody, are not in the checksums.
+      - Whether to compare checksums over all rows of each moved partition, read from both tables on every
+        replica. Otherwise the module compares rows and file hashes from C(system.parts).
+      - Checksums detect data that a disk has lost since the insert. Each replica reads each partition twice,
+        once of these while both tables have the rows. Raise O(clickhouse.timeout) for large partitions.
+      - The checksums do not cover rows that a row policy hides from the user of O(clickhouse), and rows
+        deleted by a lightweight C(DELETE).
     type: bool
     default: false
   workers:
     description:
-      - How many shard paths to work on at the same time, up to 64, each under its own lock. The partitions of
-        a shard path go one after the other.
-      - With 0 it is as many as there are shard paths, up to 16.
+      - Number of shard paths to work on at the same time, up to 64, each under its own lock. The partitions
+        of a shard path are moved one after the other.
+      - With 0 the number is the number of shard paths, up to 16.
     type: int
     default: 0
   max_latency:
     description:
-      - Seconds that the hot ensemble may take to answer. When it takes longer, and five times as long as when
-        the module began, the module pauses until it takes half of that again. It also pauses while more than
-        500 requests wait at a member, and while a member has fallen behind the others, where members tell so
-        by the four-letter word C(srvr).
-      - It waits between partitions only, while none is in both tables. The auxiliary ensemble is not watched,
-        as only the servers have sessions with it.
-      - With V(0) it never pauses.
+      - Latency limit of the hot ensemble in seconds. The module pauses if the latency exceeds this limit and
+        five times the latency at the start of the module, until the latency falls to half of that threshold.
+        The module also pauses while more than 500 requests wait at a member, and while a member lags behind
+        the others, if the members report this by the four-letter word C(srvr).
+      - Pauses happen between partitions only, when no partition is in both tables. The auxiliary ensemble is
+        not watched, because only the servers have sessions with it.
+      - With V(0) the module never pauses.
 seealso:
   - module: olap.partmove.part_move
   - module: olap.partmove.journal_info
 """
 
 EXAMPLES = r"""
-- name: See what a plan would move, and what not and why
+- name: Show which partitions a plan would move, and why others are deferred
   olap.partmove.twin_move:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -139,7 +141,7 @@ EXAMPLES = r"""
       user: admin
       password: "{{ admin_password }}"
 
-- name: Bring all of a table back
+- name: Bring back all partitions of a table
   olap.partmove.twin_move:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -152,40 +154,40 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changed:
-  description: Whether a statement was given, or would be in check mode.
-  returned: when the options could be used
+  description: Whether a statement was executed, or would be executed in check mode.
+  returned: when the options are valid
   type: bool
 msg:
-  description: The counts in a sentence, or what is wrong and the way out.
+  description: The counts in a sentence, or the error and its remedy.
   returned: always
   type: str
   sample: 3 moved, 1 deferred, 0 failed, 2 unchanged
 counts:
-  description: How many partitions there are of each kind.
-  returned: when the options could be used
+  description: Number of partitions by outcome.
+  returned: when the options are valid
   type: dict
   contains:
     moved:
-      description: Partitions that were moved, or would be in check mode.
+      description: Partitions that were moved, or would be moved in check mode.
       type: int
     deferred:
-      description: Partitions that a gate kept back. A record stays of those that are between the tables.
+      description: Partitions that a gate deferred. A partition between the tables keeps its record.
       type: int
     failed:
-      description: Partitions that a person has to look at.
+      description: Partitions that need manual action.
       type: int
     unchanged:
-      description: Partitions that were as O(state) wants them already.
+      description: Partitions that were in O(state) already.
       type: int
     other_state:
-      description: Rows of the plan that want another state.
+      description: Rows of the plan with another state.
       type: int
     not_reached:
-      description: Partitions that nothing was done about because the run ended early.
+      description: Partitions that the run did not process because the run ended early.
       type: int
 gates:
-  description: Each gate that kept partitions back, sorted by name.
-  returned: when the options could be used
+  description: Each gate that deferred or failed partitions, sorted by name.
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -193,17 +195,17 @@ gates:
       description: Name of the gate.
       type: str
     deferred:
-      description: How many partitions it deferred.
+      description: Number of partitions that the gate deferred.
       type: int
     failed:
-      description: How many partitions failed for this reason.
+      description: Number of partitions that failed by the gate.
       type: int
     remedy:
-      description: The way out, as told for the first of them.
+      description: Remedy for the first of these partitions.
       type: str
 totals:
-  description: What went over, on each replica, or would in check mode.
-  returned: when the options could be used
+  description: Moved parts and rows on each replica; in check mode, parts and rows to move.
+  returned: when the options are valid
   type: dict
   contains:
     parts:
@@ -216,14 +218,14 @@ totals:
       description: Bytes on disk.
       type: int
     seconds:
-      description: How long the run took.
+      description: Duration of the run.
       type: float
     seen_twice_seconds_most:
-      description: The longest time that rows of one partition were seen twice.
+      description: The longest time for which rows of one partition were in both tables.
       type: float
 moved:
-  description: Partitions that were moved, sorted by shard path and partition, at most O(max_listed) of them.
-  returned: when the options could be used
+  description: Partitions that were moved, sorted by shard path and partition, at most O(max_listed).
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -234,20 +236,21 @@ moved:
       description: Id of the partition.
       type: str
     parts:
-      description: Parts that went over, on each replica.
+      description: Number of moved parts on each replica.
       type: int
     rows:
-      description: Rows of these.
+      description: Number of moved rows on each replica.
       type: int
     bytes:
-      description: Bytes on disk of these.
+      description: Size of the moved parts on disk.
       type: int
     seen_twice_seconds:
-      description: For how long rows of it were seen twice; null where an earlier run had begun.
+      description: Time for which readers of both tables saw rows of the partition twice; null if an earlier
+        run started the move.
       type: float
 left_behind:
-  description: Moved partitions of which the table has got parts meanwhile, which stayed there.
-  returned: when the options could be used
+  description: Moved partitions that got new parts during the move. The new parts stayed in the first table.
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -258,12 +261,12 @@ left_behind:
       description: Id of the partition.
       type: str
     parts:
-      description: Names of these parts.
+      description: Names of the new parts.
       type: list
       elements: str
 deferred:
-  description: Partitions that a gate kept back, sorted, at most O(max_listed) of them.
-  returned: when the options could be used
+  description: Partitions that a gate deferred, sorted, at most O(max_listed).
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -277,25 +280,25 @@ deferred:
       description: Name of the gate.
       type: str
     reason:
-      description: What it saw.
+      description: Observation of the gate.
       type: str
     remedy:
-      description: The way out.
+      description: Next step for the partition.
       type: str
 failed_partitions:
-  description: Partitions that a person has to look at, with the same keys as RV(deferred). The module fails
-    when there is one.
-  returned: when the options could be used
+  description: Partitions that need manual action, with the same keys as RV(deferred). A failed partition
+    fails the module.
+  returned: when the options are valid
   type: list
   elements: dict
 unchanged:
-  description: Partitions that were as O(state) wants them already, sorted, at most O(max_listed) of them.
-  returned: when the options could be used
+  description: Partitions that were in O(state) already, sorted, at most O(max_listed).
+  returned: when the options are valid
   type: list
   elements: dict
 other_state:
-  description: Rows of the plan that want another state than O(state), at most O(max_listed) of them.
-  returned: when the options could be used
+  description: Rows of the plan with a state other than O(state), at most O(max_listed).
+  returned: when the options are valid
   type: list
   elements: dict
 """

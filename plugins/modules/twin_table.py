@@ -7,21 +7,22 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: twin_table
-short_description: Create the cold twins of replicated tables, on every replica
+short_description: Create the cold twins of replicated tables on every replica
 version_added: 0.1.0
 description:
-  - Sees to it that each replica of a table has a cold twin beside it, a table of the same columns, keys,
-    indices, projections, settings and storage policy whose path is in an auxiliary ensemble. It is what
-    M(olap.partmove.twin_move) moves partitions to.
-  - The hot ensemble tells the replicas of a table, and the server of each is told to create what is missing.
-    All of them are looked at before anything is created. A table of which a replica cannot be asked or has
-    another one of the name, or whose replicas differ, is refused, so that no replica of it gets a twin. The
-    others get theirs, and the module fails at its end.
+  - Creates a cold twin of a table on each of its replicas. The twin is a table with the same columns, keys,
+    indices, projections, settings and storage policy, whose ZooKeeper path is in an auxiliary ensemble.
+    M(olap.partmove.twin_move) moves partitions to the twin.
+  - Reads the replicas of a table from the hot ensemble, and creates missing twins on the server of each
+    replica. The module checks all replicas before the first statement. A table is refused, and gets no twin
+    on any replica, if a replica cannot be queried, if a replica has a different table with the name of the
+    twin, or if the replicas differ. The other tables get their twins, and the module fails at the end.
 notes:
-  - Every server needs the ensemble in C(<auxiliary_zookeepers>) first, see
+  - Every server first needs the ensemble in C(<auxiliary_zookeepers>), see
     M(olap.partmove.clickhouse_config).
-  - The user of O(clickhouse) has to be allowed to C(CREATE TABLE) and to read the database C(system).
-  - A twin is never altered or dropped. After an C(ALTER) of a table do the same with its twin.
+  - The user of O(clickhouse) needs the privilege C(CREATE TABLE), and has to be allowed to read the database
+    C(system).
+  - A twin is never altered or dropped. After an C(ALTER) of a table run the same C(ALTER) on its twin.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -36,21 +37,22 @@ attributes:
     support: full
   diff_mode:
     support: full
-    details: The statements are shown.
+    details: Shows the statements.
   idempotent:
     support: full
 options:
   shard_paths:
     description:
-      - ZooKeeper paths of the hot tables, as C(system.replicas) has them in C(zookeeper_path).
+      - ZooKeeper paths of the hot tables, C(zookeeper_path) in C(system.replicas).
       - Exactly one of O(shard_paths) and O(plan) is needed.
     type: list
     elements: str
   plan:
     description:
-      - Path of a plan file, on the host that the module runs on, as the role
-        P(olap.partmove.partition_classify#role) writes it, in place of O(shard_paths).
-      - The tables are those of which it wants a partition cold. A plan of another cluster is refused.
+      - Path of a plan file of the role P(olap.partmove.partition_classify#role), on the host that runs the
+        module, instead of O(shard_paths).
+      - Creates twins of all tables with partitions that the plan requests to be cold. A plan of another
+        cluster is refused.
     type: path
 seealso:
   - module: olap.partmove.twin_move
@@ -58,7 +60,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Give each replica of a table its cold twin
+- name: Create the cold twin on each replica of a table
   olap.partmove.twin_table:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -70,13 +72,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: How many twins were created, or what is wrong and the way out.
+  description: Number of created twins, or the error and its remedy.
   returned: always
   type: str
   sample: 2 of 4 twins created
 twins:
   description: Each twin, by the path of its table and by replica.
-  returned: when the options could be used
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -93,17 +95,17 @@ twins:
       description: The hot table.
       type: str
     twin:
-      description: Its twin, as it stands in SQL.
+      description: Name of the twin, quoted as in SQL.
       type: str
     created:
-      description: Whether it was created, or would be in check mode.
+      description: Whether the twin was created, or would be created in check mode.
       type: bool
     statement:
-      description: The statement for that; empty for one that is there.
+      description: The statement that creates the twin; empty for an existing twin.
       type: str
 refused:
-  description: The tables of which no replica got a twin.
-  returned: when the options could be used
+  description: Tables without twins because a replica was refused.
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -111,10 +113,10 @@ refused:
       description: Path of the hot table.
       type: str
     reason:
-      description: Why.
+      description: Reason of the refusal.
       type: str
     remedy:
-      description: The way out.
+      description: Next step for the table.
       type: str
 """
 

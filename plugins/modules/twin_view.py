@@ -7,25 +7,26 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: twin_view
-short_description: Give a table and its cold twin one name for readers, on every replica
+short_description: Create one name for a table and its cold twin on every replica, for readers
 version_added: 0.1.0
 description:
-  - Sees to it that each replica has a table of the engine C(Merge) that reads a table and its twin, with the
-    columns of the table. It has no rows of its own. Where its columns or its tables are others, as after an
-    C(ALTER), it is replaced; the statements are shown in diff mode.
-  - With O(in_front) the readers' name is the one that the table had, so that queries need no change. The
-    table itself gets another name, by which rows have to be inserted from then on. The names are exchanged
-    with C(EXCHANGE TABLES), while no partition is between the two.
-  - All replicas are looked at before anything is done. A replica that cannot be asked, or that has another
-    table of the name, is refused, and nothing is done then.
+  - Creates on each replica a table of the engine C(Merge) that reads a table and its twin, with the columns
+    of the table. This reading table has no rows of its own. If its columns or its tables differ, for example
+    after an C(ALTER), the module replaces the reading table. Diff mode shows the statements.
+  - With O(in_front) the reading table gets the former name of the table, so that queries need no change. The
+    table gets a new name, which inserts have to use from then on. The module exchanges the names with
+    C(EXCHANGE TABLES), while no partition is between the two tables.
+  - The module checks all replicas before the first statement. If a replica cannot be queried, or has a
+    different table with the name, the module fails and changes nothing.
 notes:
-  - A Merge table takes no inserts, mutations or C(OPTIMIZE), and C(FINAL) works in each of the two by itself.
-  - O(in_front) needs a database of the engine C(Atomic), and the twin named after the new name of the table.
-    With the defaults, O(in_front) makes C(hits) C(hits_hot), whose twin has to be C(hits_hot_cold).
-    M(olap.partmove.twin_table) creates it so with C(twin={table}_hot_cold).
-  - Nothing changes for partitions; M(olap.partmove.twin_move) finds the table by its path.
-  - The user of O(clickhouse) has to be allowed to C(CREATE) and C(DROP) tables, and to read the database
-    C(system).
+  - A Merge table accepts no inserts, mutations or C(OPTIMIZE). C(FINAL) applies to each of the two tables
+    separately.
+  - O(in_front) needs a database of the engine C(Atomic), and a twin named after the new name of the table.
+    With the defaults, O(in_front) renames C(hits) to C(hits_hot), whose twin has to be C(hits_hot_cold).
+    Create this twin by M(olap.partmove.twin_table) with C(twin={table}_hot_cold).
+  - Moves of partitions work as before, because M(olap.partmove.twin_move) finds the table by its path.
+  - The user of O(clickhouse) needs the privileges C(CREATE) and C(DROP) for tables, and has to be allowed to
+    read the database C(system).
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -42,24 +43,25 @@ attributes:
     support: full
   diff_mode:
     support: full
-    details: The statements are shown.
+    details: Shows the statements.
   idempotent:
     support: full
 options:
   shard_paths:
-    description: ZooKeeper paths of the hot tables, as C(system.replicas) has them in C(zookeeper_path).
+    description: ZooKeeper paths of the hot tables, C(zookeeper_path) in C(system.replicas).
     type: list
     elements: str
     required: true
   in_front:
-    description: Whether readers get the name that the table has, and not another one.
+    description: Whether the reading table gets the current name of the table. Otherwise the reading table
+      gets a new name.
     type: bool
     default: false
   name:
     description:
-      - Name of the reading table; C({table}) stands for the name of the table it reads.
-      - With O(in_front) the name that the table gets, C({table}) standing for the one that it has before.
-      - Without it C({table}_all), and with O(in_front) C({table}_hot).
+      - Name of the reading table; C({table}) stands for the name of the table.
+      - With O(in_front) the new name of the table; C({table}) stands for its former name.
+      - The default is C({table}_all), and C({table}_hot) with O(in_front).
     type: str
 seealso:
   - module: olap.partmove.twin_table
@@ -67,7 +69,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Let readers of hits_all have both hits and hits_cold
+- name: Create hits_all, which reads hits and hits_cold
   olap.partmove.twin_view:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -76,7 +78,7 @@ EXAMPLES = r"""
       user: admin
       password: "{{ admin_password }}"
 
-- name: Let readers of hits have both, and hits_hot take the inserts
+- name: Let hits read both tables, and rename the table for inserts to hits_hot
   olap.partmove.twin_view:
     hot:
       hosts: [hot1:2181, hot2:2181, hot3:2181]
@@ -89,13 +91,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: How many replicas were changed, or what is wrong and the way out.
+  description: Number of changed replicas, or the error and its remedy.
   returned: always
   type: str
   sample: 2 of 4 replicas changed
 tables:
   description: Each reading table, by the path of the hot table and by replica.
-  returned: when the options could be used
+  returned: when the options are valid
   type: list
   elements: dict
   contains:
@@ -112,7 +114,7 @@ tables:
       description: The reading table.
       type: str
     statements:
-      description: What was done for it, or would be in check mode; nothing where it is as it shall be.
+      description: Executed statements, in check mode planned statements; empty without a change.
       type: list
       elements: str
 """
