@@ -10,43 +10,44 @@ from mutants.mutant import Mutant
 
 _AUDIT = "patched/audit/audit.py"
 _EVIDENCE = "patched/audit/evidence.py"
+_TWO_READS = "findings/two_reads.py"
 _READER = "patched/audit/reader.py"
 
 MUTANTS = (
     Mutant(
         "what only the second look finds is told",
-        _AUDIT,
-        "return before if before.kind.is_consistent and after.kind not in _OF_CONTENT else after",
+        _TWO_READS,
+        "return before if before.kind.is_consistent and after.kind not in only_in_second else after",
         "return after",
-        ("patched/audit/test_audit.py::test_drift_that_comes_after_the_first_look_is_not_told",),
+        ("patched/audit/test_audit.py::test_an_inconsistency_after_the_first_read_is_not_reported",),
     ),
     Mutant(
         "content that is wrong is told only where names are",
-        _AUDIT,
-        "return before if before.kind.is_consistent and after.kind not in _OF_CONTENT else after",
+        _TWO_READS,
+        "return before if before.kind.is_consistent and after.kind not in only_in_second else after",
         "return before if before.kind.is_consistent else after",
-        ("patched/audit/test_audit.py::test_content_of_what_is_sound_is_compared_on_request",),
+        ("patched/audit/test_audit.py::test_content_of_consistent_partitions_is_compared_on_request",),
     ),
     Mutant(
         "a part that is inserted in a look is missing",
         _EVIDENCE,
         "return [part for part in found if self.before is None or part.text in self.before.missing]",
         "return found",
-        ("patched/audit/test_audit.py::test_an_insert_in_each_look_is_no_drift",),
+        ("patched/audit/test_audit.py::test_an_insert_in_each_read_is_no_inconsistency",),
     ),
     Mutant(
         "a part that is dropped in a look is registered nowhere",
         _EVIDENCE,
         "return [part for part in found if self.before is None or part.text in self.before.unregistered]",
         "return found",
-        ("patched/audit/test_audit.py::test_a_drop_in_each_look_is_no_drift",),
+        ("patched/audit/test_audit.py::test_a_drop_in_each_read_is_no_inconsistency",),
     ),
     Mutant(
         "a run hides what a restart sets aside",
         _AUDIT,
         "if not verdict.kind.is_inconsistent or verdict.restart_unsafe:",
         "if not verdict.kind.is_inconsistent:",
-        ("patched/audit/test_audit.py::test_what_a_restart_sets_aside_is_told_beside_a_run",),
+        ("patched/audit/test_audit.py::test_an_unsafe_restart_is_reported_beside_a_run",),
     ),
     Mutant(
         "what another hot ensemble has in cold is a dropped table's",
@@ -75,7 +76,8 @@ MUTANTS = (
         "    if part.text not in (replica.detached or ()):\n",
         "    if replica.detached is not None:\n",
         (
-            "patched/audit/test_judge.py::test_what_the_evidence_says[detached by a statement, attached elsewhere]",
+            "patched/audit/test_judge.py::test_what_the_evidence_says[detached by a statement, attached "
+            "elsewhere]",
         ),
     ),
 )

@@ -65,9 +65,9 @@ MUTANTS = (
     ),
     Mutant(
         "an inconsistency that only the second read found is reported",
-        _AUDIT,
-        "if place in first else verdict.kind.is_inconsistent)",
-        "if place in first else False)",
+        "findings/two_reads.py",
+        "        return None if after.kind.is_inconsistent else after\n",
+        "        return after\n",
         ("twin/audit/test_audit.py::test_a_replica_is_told_only_where_both_looks_say_so",),
     ),
     Mutant(

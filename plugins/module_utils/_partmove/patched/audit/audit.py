@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ...errors import AccessDenied, BindingConflict, FormatError
+from ...findings.two_reads import SECONDS_BETWEEN_READS, confirmed
 from .evidence import FirstReadMismatches, PartitionEvidence
 from .judge import Verdict, judge
 from .kind import FindingKind
@@ -54,7 +55,7 @@ def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = 
         doubtful = frozenset(verdicts) if compare_all else _inconsistent(verdicts)
         if doubtful:
             if any(each.kind in _MAY_PASS for replicas in verdicts.values() for each in replicas.values()):
-                reader.wait(_SECONDS_BETWEEN_READS)
+                reader.wait(SECONDS_BETWEEN_READS)
             second = _with_first_mismatches(first, reader.read_anywhere(shard_path, content_of=doubtful))
             verdicts = _confirmed(verdicts, _verdicts(second), doubtful)
     except (AccessDenied, BindingConflict, FormatError) as error:
@@ -67,7 +68,6 @@ _Verdicts = Mapping[str, Mapping[str, Verdict]]
 
 _MAY_PASS = frozenset({FindingKind.UNREGISTERED, FindingKind.REGISTERED_FOR_ANOTHER, FindingKind.NOT_ON_DISK})
 """Kinds of a partition during an insert, fetch or drop of its server."""
-_SECONDS_BETWEEN_READS = 1.0
 
 _OF_CONTENT = frozenset({FindingKind.UNREADABLE, FindingKind.UNLIKE_DISK, FindingKind.COPIES_DIFFER})
 """Kinds found by the second read alone, because the first read compares no content."""
@@ -129,17 +129,11 @@ def _confirmed(first: _Verdicts, second: _Verdicts, doubtful: Collection[str]) -
         each: {
             name: settled
             for name, verdict in second.get(each, {}).items()
-            if (settled := _settled(first[each].get(name), verdict)) is not None
+            if (settled := confirmed(first[each].get(name), verdict, only_in_second=_OF_CONTENT)) is not None
         }
         for each in doubtful
     }
     return {**first, **again}
-
-
-def _settled(before: Verdict | None, after: Verdict) -> Verdict | None:
-    if before is None:
-        return None if after.kind.is_inconsistent else after
-    return before if before.kind.is_consistent and after.kind not in _OF_CONTENT else after
 
 
 def _rows(shard_path: str, verdicts: _Verdicts) -> Iterable[Row]:

@@ -12,11 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...errors import AccessDenied, FormatError
+from ...findings.two_reads import SECONDS_BETWEEN_READS, confirmed
 from ..move.tables import TwinTables
 from .judge import TwinVerdict, Verdicts, judge
 from .reader import TwinReader
-
-_SECONDS_BETWEEN_READS = 1.0
 
 
 class TwinRow(NamedTuple):
@@ -56,7 +55,7 @@ def audit_twins(reader: TwinReader, shard_path: str) -> TwinAudit:
             partition for (partition, _replica), verdict in verdicts.items() if not verdict.kind.is_consistent
         }
         if inconsistent:
-            reader.wait(_SECONDS_BETWEEN_READS)
+            reader.wait(SECONDS_BETWEEN_READS)
             second = reader.read(shard_path, None if first.tables is None else inconsistent)
             verdicts = _in_both(verdicts, judge(second))
     except (AccessDenied, FormatError) as error:
@@ -77,7 +76,7 @@ def _in_both(first: Verdicts, second: Verdicts) -> dict[tuple[str, str], TwinVer
     settled = {place: verdict for place, verdict in first.items() if not verdict.kind.is_inconsistent}
     reread = {
         place: verdict
-        for place, verdict in second.items()
-        if not (first[place].kind.is_consistent if place in first else verdict.kind.is_inconsistent)
+        for place, after in second.items()
+        if (verdict := confirmed(first.get(place), after)) is not None
     }
     return {**settled, **reread}

@@ -16,41 +16,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client i
 )
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.sql import identifier, literal
 
 NOBODY = 9
 """A port of this machine that nothing listens on."""
-
-
-@pytest.mark.parametrize(
-    ("text", "sql"),
-    [
-        ("", "''"),
-        ("hits", "'hits'"),
-        ("it's", r"'it\'s'"),
-        ("a\\b", r"'a\\b'"),
-        ("\\'", r"'\\\''"),
-        ("' OR 1 --", r"'\' OR 1 --'"),
-    ],
-)
-def test_text_as_a_literal(text: str, sql: str) -> None:
-    assert literal(text) == sql
-
-
-@pytest.mark.parametrize(
-    ("name", "sql"),
-    [
-        ("hits", "hits"),
-        ("_hits_2", "_hits_2"),
-        ("2hits", "`2hits`"),
-        ("my-hits", "`my-hits`"),
-        ("таблица", "`таблица`"),
-        ("a`b\\", "`a\\`b\\\\`"),
-        ("", "``"),
-    ],
-)
-def test_names_that_need_them_are_in_back_quotes(name: str, sql: str) -> None:
-    assert identifier(name) == sql
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_activity import partition_of
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
-from support.memory.twins import table_of
 
 
 @pytest.mark.parametrize("twin", ["cold", "{table}", ""])
@@ -36,8 +34,3 @@ def test_the_name_of_a_twin_is_another_one_for_each_table(twin: str) -> None:
 )
 def test_an_entry_of_a_queue_concerns_the_partition_of_its_part_or_all(part: str, partition: str) -> None:
     assert partition_of(part) == partition
-
-
-def test_names_stand_in_quotes_where_they_need_them() -> None:
-    table = table_of(Side.HOT, "r1")._replace(database="my-db", name="it`s")
-    assert table.sql_name == "`my-db`.`it\\`s`"

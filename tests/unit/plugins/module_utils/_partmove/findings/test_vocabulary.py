@@ -25,12 +25,12 @@ class Weather(Vocabulary):
         return Texts("the sun shines") if self is Weather.SUN else Texts("it rains", "Stay at home")
 
 
-def test_what_has_no_way_out_is_sound() -> None:
+def test_a_kind_without_remedy_is_consistent() -> None:
     assert [kind.is_consistent for kind in Weather] == [False, False, True]
     assert (Weather.SUN.means, Weather.SUN.remedy) == ("the sun shines", "")
 
 
-def test_what_is_not_judged_is_neither_sound_nor_drift() -> None:
+def test_a_row_that_is_not_judged_is_neither_consistent_nor_inconsistent() -> None:
     assert [kind.is_inconsistent for kind in Weather] == [True, False, False]
 
 

@@ -29,9 +29,7 @@ PARTS = {"a": 3, "b": 3, "c": 6, "d": 1, "e": 0}
         (1, [(["a"], 3), (["b"], 3), (["c"], 6), (["d"], 1), (["e"], 1), (["f"], 1)]),
     ],
 )
-def test_a_paced_batch_has_a_limited_number_of_parts(
-    most: int, batches: list[tuple[list[str], int]]
-) -> None:
+def test_a_paced_batch_has_a_limited_number_of_parts(most: int, batches: list[tuple[list[str], int]]) -> None:
     assert list(paced_batches(["a", "b", "c", "d", "e", "f"], PARTS, most)) == batches
 
 

@@ -18,9 +18,7 @@ REFUSAL = Refusal(GateName.POST_SWITCH_CHECK, "it is so", "Do this")
 
 def test_refusals_are_journalled_sorted() -> None:
     journal = ListJournal()
-    report: RunReport[None] = RunReport(
-        PATH, deferred={OTHER: REFUSAL, DAY: REFUSAL}, failed={"x": REFUSAL}
-    )
+    report: RunReport[None] = RunReport(PATH, deferred={OTHER: REFUSAL, DAY: REFUSAL}, failed={"x": REFUSAL})
     report.record_refusals(journal)
     common = {"shard_path": PATH, "gate": "post_switch_check", "reason": "it is so"}
     assert journal.events == [

@@ -14,7 +14,7 @@ SOUND = [TwinKind.COLD, TwinKind.HOT, TwinKind.EXCHANGED, TwinKind.WITHOUT_TWIN]
 
 
 @pytest.mark.parametrize("kind", TwinKind)
-def test_a_kind_says_what_is_so_and_what_to_do(kind: TwinKind) -> None:
+def test_a_kind_has_a_meaning_and_a_remedy(kind: TwinKind) -> None:
     assert kind.value == kind.name.lower()
     assert kind.means
     assert bool(kind.remedy) != kind.is_consistent
