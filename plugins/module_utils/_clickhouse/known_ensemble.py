@@ -101,7 +101,7 @@ class EnsembleOfServer:
             files = ConfigFiles(path)
             if files.read(path) is not None:
                 sections = Config(files).sections(f"{AUXILIARY_ELEMENT}/{self._name}")
-                return bool(sections) and sections[0].says(self._desired)
+                return bool(sections) and sections[0].has(self._desired)
         return None
 
     def _answers(self) -> tuple[bool | None, str]:

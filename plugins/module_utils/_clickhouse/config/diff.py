@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What people are shown of an edit: the lines that change and a few around them, without what others wrote.
+"""Shows an edit for people: the changed lines with a few lines around them, with foreign texts hidden.
 
-Nobody can tell by its name what is a secret of a file. So only what this collection writes itself is
-shown, and of all else the tags.
+The name of an element does not say whether its text is a secret. Therefore only texts that this collection
+writes are shown, and of everything else only the tags.
 """
 
 from __future__ import annotations
@@ -24,39 +24,41 @@ _PUBLIC = frozenset({"host", "port", "secure", *SETTINGS}) - {"identity"}
 _PUBLIC_ATTRIBUTES = frozenset(
     {b"incl", b"optional", b"index", b"replace", b"remove", b"from_env", b"from_zk"}
 )
-_OURS = tuple(f"<!-- {what} by olap.partmove.clickhouse_config -->".encode() for what in ("Added", "Made"))
+_OWN_COMMENTS = tuple(
+    f"<!-- {what} by olap.partmove.clickhouse_config -->".encode() for what in ("Added", "Made")
+)
 _WORDS_OF_LINE = re.compile(rb"\S(?:[^\r\n]*\S)?")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _ATTRIBUTE = re.compile(rb"""([^\s=<>"']+)(\s*=\s*)("[^"]*"|'[^']*')""")
 _HIDDEN, _CHANGED = b"(hidden)", b"(hidden, changed)"
 
 
-class ShownEdit(NamedTuple):
-    """Some lines of both versions of a file as text; empty where there is no file."""
+class MaskedEdit(NamedTuple):
+    """Some lines of both versions of a file, as text; empty for a version without a file."""
 
     header: str
     before: str
     after: str
 
 
-def shown(edit: FileEdit, element: str, substitution: str) -> ShownEdit:
-    """What may be shown of an edit; that a secret has changed can be seen, but not what it is."""
+def mask_edit(edit: FileEdit, element: str, substitution: str) -> MaskedEdit:
+    """Return the lines to show. A change of a secret is visible, the secret is not."""
     before, after = (_text_of(edit.path, data) for data in (edit.before, edit.after))
-    same_start = _common(before, after)
-    same_end = _common(before[same_start:][::-1], after[same_start:][::-1])
-    begin = _some_lines_before(before, same_start)
-    known: dict[bytes, bytes] = {}
+    same_start = _common_prefix(before, after)
+    same_end = _common_prefix(before[same_start:][::-1], after[same_start:][::-1])
+    begin = _window_start(before, same_start)
+    replacements: dict[bytes, bytes] = {}
     versions = []
     for text, name in ((before, _HIDDEN), (after, _CHANGED)):
-        end = _some_lines_after(text, len(text) - same_end)
-        versions.append(_Shown(text, (begin, end), (element, substitution), (known, name)).lines())
+        end = _window_end(text, len(text) - same_end)
+        versions.append(_Masker(text, (begin, end), (element, substitution), (replacements, name)).lines())
     line = 1 + len(_LINE_END.findall(before, 0, begin))
     header = edit.path if line == 1 else f"{edit.path} (from line {line})"
-    return ShownEdit(header, *versions)
+    return MaskedEdit(header, *versions)
 
 
-class _Shown:
-    """Listens to expat and puts the lines of one version together."""
+class _Masker:
+    """An expat handler that collects the lines of one version, with foreign texts hidden."""
 
     def __init__(
         self,
@@ -68,7 +70,7 @@ class _Shown:
         self._text = text
         self._begin, self._end = window
         self._tags = tags
-        self._known, self._name = names
+        self._replacements, self._name = names
         self._open: list[str] = []
         self._kind, self._at = "public", 0
         self._parts: list[bytes] = []
@@ -81,7 +83,7 @@ class _Shown:
         parser.DefaultHandler = self._default
 
     def lines(self) -> str:
-        """The lines of the window."""
+        """Return the lines of the window."""
         if self._text:
             self._parser.Parse(self._text, True)
             self._next("public", len(self._text))
@@ -92,7 +94,7 @@ class _Shown:
         self._open.append(tag)
 
     def _end_tag(self, _tag: str) -> None:
-        # Of <a/> this is told at the end of the tag.
+        # For <a/> expat calls this at the end of the tag.
         self._next("public")
         self._open.pop()
 
@@ -108,14 +110,14 @@ class _Shown:
         self._next("text")
 
     def _default(self, data: str) -> None:
-        # The rest is the declaration, the document type, and the marks around a section of characters.
+        # All other data: the XML declaration, the document type, and the delimiters of CDATA sections.
         if self._open:
             self._characters(data)
         else:
             self._next("public")
 
     def _next(self, kind: str, at: int = -1) -> None:
-        """Something of that kind begins here, so what was before it has ended."""
+        """End the previous token, because a token of this kind begins here."""
         if kind == self._kind == "text" and at < 0:
             return
         at = self._parser.CurrentByteIndex if at < 0 else at
@@ -126,7 +128,7 @@ class _Shown:
         self._kind, self._at = kind, at
 
     def _masked(self, raw: bytes, *, is_whole: bool) -> bytes:
-        if self._kind == "public" or (self._kind == "comment" and raw in _OURS):
+        if self._kind == "public" or (self._kind == "comment" and raw in _OWN_COMMENTS):
             return raw
         if self._kind == "tag" and is_whole:
             return _ATTRIBUTE.sub(self._attribute, raw)
@@ -144,27 +146,27 @@ class _Shown:
         return self._hidden(found[0])
 
     def _hidden(self, secret: bytes) -> bytes:
-        return self._known.setdefault(secret, self._name)
+        return self._replacements.setdefault(secret, self._name)
 
 
 def _text_of(path: str, data: bytes | None) -> bytes:
     return b"" if data is None else decode(data, path)[0]
 
 
-def _common(one: bytes, other: bytes) -> int:
-    """With how many equal bytes both begin."""
-    low, high = 0, min(len(one), len(other))
+def _common_prefix(first: bytes, second: bytes) -> int:
+    """Return the number of equal bytes at the beginning of both."""
+    low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def _some_lines_before(text: bytes, at: int) -> int:
-    """Where the line begins that is a few lines before the one with that byte."""
+def _window_start(text: bytes, at: int) -> int:
+    """Return where the line begins that is `_LINES_AROUND` lines before the line with the byte."""
     for _line in range(_LINES_AROUND + 1):
         at = max(text.rfind(b"\n", 0, at), text.rfind(b"\r", 0, at))
         if at < 0:
@@ -174,9 +176,9 @@ def _some_lines_before(text: bytes, at: int) -> int:
     return at + (2 if text[at : at + 2] == b"\r\n" else 1)
 
 
-def _some_lines_after(text: bytes, at: int) -> int:
-    """Where the line ends that is a few lines after the one with that byte."""
-    # What has changed ends with a whole line.
+def _window_end(text: bytes, at: int) -> int:
+    """Return where the line ends that is `_LINES_AROUND` lines after the line with the byte."""
+    # Changed bytes end with a whole line.
     ends = _LINE_END.finditer(text, max(at - 1, 0))
     end = at
     for _line in range(_LINES_AROUND + 1):

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Puts an ensemble into a configuration, or takes it out: bytes in, bytes out.
+"""Adds an ensemble to a configuration or removes it: takes bytes and returns bytes.
 
-An element is named as it is written below the root, such as ``zookeeper``, or with the one that
-it is in, such as ``auxiliary_zookeepers/cold``.
+An element is named by its path below the root: ``zookeeper``, or ``auxiliary_zookeepers/cold`` for an element
+in a parent.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from ..._partmove.errors import FormatError, PartMoveError
-from .checks import check_apart, check_found
+from .checks import check_disjoint, check_effective
 from .draft import Draft, FileEdit, below_root
-from .files import ROOTS, Config, ConfigSource, only
-from .names import OTHER, tagged
-from .removal import MARK, new_file, take_out, take_out_leftover
-from .sections import Piece
+from .files import ROOTS, Config, ConfigSource, only_child
+from .names import OTHER_ELEMENT, tagged
+from .removal import MARK, new_file, remove_element, remove_leftover
+from .sections import Occurrence
 from .xml_document import XmlFile
-from .zookeeper_element import SUBSTITUTIONS, ElementContent, Node, edits, rendered
+from .zookeeper_element import SUBSTITUTIONS, ElementContent, Node, edits_to, render
 
 AUTO, INCL, INLINE, DROP_IN = "auto", "incl", "inline", "drop_in"
 _XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -33,10 +33,10 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.xml")
 
 @dataclass(frozen=True)
 class Style:
-    """How an element is written that is not there yet.
+    """How a new element is written.
 
-    name: `INCL`, `INLINE` or `DROP_IN`; `AUTO` is `INCL` where every server finds a substitution that is
-        written here, and else `DROP_IN`.
+    name: `INCL`, `INLINE` or `DROP_IN`. `AUTO` means `INCL` if every server version finds a new substitution,
+        else `DROP_IN`.
     substitution: for `INCL`, the name in the file of substitutions.
     drop_in: for `DROP_IN`, the name of the file.
     """
@@ -46,7 +46,7 @@ class Style:
     drop_in: str
 
     def __post_init__(self) -> None:
-        """Refuse names that cannot be written."""
+        """Raise PartMoveError for names that cannot be written."""
         if not _XML_NAME.fullmatch(self.substitution):
             raise PartMoveError(
                 f"substitution is {self.substitution!r}, which is not the name of an XML element",
@@ -60,13 +60,13 @@ class Style:
 
 
 class ConfigChange(NamedTuple):
-    """What is to be done to a configuration, and what it says then.
+    """The edits of a configuration, and the element after them.
 
-    edits: in an order in which the configuration makes sense between any two of them.
-    style: how the element is written; ``absent`` when it is not there.
-    path: the file that has it.
-    read: every file that the configuration is made of, as far as they are known.
-    unknown: why hot and cold could not be compared altogether.
+    edits: in an order in which the configuration is valid between any two edits.
+    style: how the element is written; ``absent`` without an element.
+    path: the file with the element.
+    read: every file that belongs to the configuration, as far as the files are known.
+    unknown: why not all members of hot and cold could be compared.
     """
 
     edits: tuple[FileEdit, ...]
@@ -80,147 +80,157 @@ class ConfigChange(NamedTuple):
 
 
 def drop_in_path(main: str, name: str) -> str:
-    """Where a file of that name is merged into config.xml."""
+    """Return the path of a file with this name that the server merges into config.xml."""
     path = PurePosixPath(main)
     return str(path.with_suffix(".d") / name)
 
 
-def ensure_present(source: ConfigSource, element: str, wanted: ElementContent, style: Style) -> ConfigChange:
-    """See to it that the server finds the element, and that it says what is wanted.
+def ensure_present(source: ConfigSource, element: str, desired: ElementContent, style: Style) -> ConfigChange:
+    """Make the server find the element with the desired content.
 
-    Raises PartMoveError and its kin: the configuration is not understood, or hot and cold would have a
-    member in common.
+    Raises FormatError if the configuration cannot be parsed, SameEnsemble if hot and cold would share a
+    member, and other kinds of PartMoveError.
     """
     config = Config(source)
-    unknown = check_apart(config, element, wanted)
+    unknown = check_disjoint(config, element, desired)
     draft = Draft(config)
-    change = _ensure(draft, element, wanted, style)
+    change = _ensure(draft, element, desired, style)
     if draft.edits():
-        check_found(draft, element, wanted)
+        check_effective(draft, element, desired)
     return change._replace(
-        edits=draft.edits(), nodes=wanted.nodes, read=tuple(config.paths()), unknown=tuple(unknown)
+        edits=draft.edits(), nodes=desired.nodes, read=tuple(config.paths()), unknown=tuple(unknown)
     )
 
 
 def ensure_absent(source: ConfigSource, element: str, style: Style) -> ConfigChange:
-    """See to it that the server finds no such element; raises as `ensure_present` does.
+    """Make the server find no such element; raises as `ensure_present` does.
 
-    Of ``style`` only the name of the substitution counts: one that was made here for a reference that is
-    gone, or that was never written because a run ended early, goes too.
+    Only the name of the substitution in ``style`` counts. A substitution of this collection is also removed
+    if its reference is gone, or was never written because a run ended early.
     """
     config = Config(source)
     draft = Draft(config)
-    pieces = [piece for piece in config.pieces(element) if "remove" not in piece.element.attributes]
-    # From the last to the first, as what is taken out moves what comes after it.
-    for piece in reversed(pieces):
-        take_out(draft, piece, pieces)
-    if not pieces:
-        take_out_leftover(draft, style.substitution)
+    occurrences = [
+        occurrence
+        for occurrence in config.occurrences(element)
+        if "remove" not in occurrence.element.attributes
+    ]
+    # From last to first: a removal moves the elements after it.
+    for occurrence in reversed(occurrences):
+        remove_element(draft, occurrence, occurrences)
+    if not occurrences:
+        remove_leftover(draft, style.substitution)
     return ConfigChange(draft.edits(), "absent", read=tuple(config.paths()))
 
 
-def _ensure(draft: Draft, element: str, wanted: ElementContent, style: Style) -> ConfigChange:
+def _ensure(draft: Draft, element: str, desired: ElementContent, style: Style) -> ConfigChange:
     config = draft.before
     sections = config.sections(element)
     if not sections:
-        reference = _reference_without_meaning(config, element, style)
+        reference = _reference_without_value(config, element, style)
         return (
-            _add(draft, element, wanted, style) if reference is None else _include(draft, reference, wanted)
+            _add(draft, element, desired, style) if reference is None else _include(draft, reference, desired)
         )
-    pieces = [piece for section in sections for piece in section.pieces]
-    said = sections[0]
-    if len(pieces) == 1 and not said.says(wanted):
-        _correct(draft, pieces[0], wanted)
-    elif not said.says(wanted):
+    occurrences = [occurrence for section in sections for occurrence in section.occurrences]
+    current = sections[0]
+    if len(occurrences) == 1 and not current.has(desired):
+        _correct(draft, occurrences[0], desired)
+    elif not current.has(desired):
         raise FormatError(
-            f"{tagged(element)} is there {len(pieces)} times: in {' and in '.join(map(str, pieces))}",
-            remedy="Leave the one that counts and run again",
+            f"{tagged(element)} exists {len(occurrences)} times: in {' and in '.join(map(str, occurrences))}",
+            remedy="Keep the one that counts and run again",
         )
-    return _told(config, said.pieces[0])
+    return _describe(config, current.occurrences[0])
 
 
-def _told(config: Config, piece: Piece) -> ConfigChange:
-    """How an element is written that is there."""
-    file, element = piece
+def _describe(config: Config, occurrence: Occurrence) -> ConfigChange:
+    """Return how an existing element is written."""
+    file, element = occurrence
     name = element.attributes.get("incl", "")
     if name:
         return ConfigChange((), INCL, file.path, name, config.include_from().path)
     if file is config.substitutions():
-        # What it is in refers to all of them.
+        # The reference is on the parent and includes all children.
         return ConfigChange((), INCL, config.main.path, below_root(element).tag, file.path)
     return ConfigChange((), INLINE if file is config.main else DROP_IN, file.path)
 
 
-def _reference_without_meaning(config: Config, element: str, style: Style) -> Piece | None:
-    """An optional reference to what is not there yet, where that can be written."""
-    if not (config.takes_substitutions() or (style.name == INCL and config.include_from().path)):
+def _reference_without_value(config: Config, element: str, style: Style) -> Occurrence | None:
+    """Return the optional reference to a missing substitution, if the substitution can be written."""
+    if not (config.supports_substitutions() or (style.name == INCL and config.include_from().path)):
         return None
-    pieces = config.pieces(element)
-    return pieces[0] if pieces and all("incl" in piece.element.attributes for piece in pieces) else None
+    occurrences = config.occurrences(element)
+    return (
+        occurrences[0]
+        if occurrences and all("incl" in occurrence.element.attributes for occurrence in occurrences)
+        else None
+    )
 
 
-def _correct(draft: Draft, piece: Piece, wanted: ElementContent) -> None:
-    """Make the only piece of an element say what is wanted."""
-    file, element = piece
-    strange = {"from_zk", "from_env"} & set(element.attributes)
-    if strange:
+def _correct(draft: Draft, occurrence: Occurrence, desired: ElementContent) -> None:
+    """Give the only occurrence of an element the desired content."""
+    file, element = occurrence
+    unmanaged = {"from_zk", "from_env"} & set(element.attributes)
+    if unmanaged:
         raise FormatError(
-            f"<{element.tag}> in {piece} has the attribute {min(strange)}, which is not managed here",
+            f"<{element.tag}> in {occurrence} has the attribute {min(unmanaged)}, which this module does"
+            " not manage",
             remedy="Write the element without it, or edit it by hand",
         )
     if "incl" not in element.attributes:
         xml = draft.editable(file)
-        draft.put(xml, edits(xml, element, wanted), below_root(element).tag)
+        draft.put(xml, edits_to(xml, element, desired), below_root(element).tag)
         return
     if element.children:
         raise FormatError(
-            f"<{element.tag}> in {piece} has incl and elements of its own as well",
-            remedy="Leave one of the two",
+            f"<{element.tag}> in {occurrence} has incl and also elements of its own",
+            remedy="Keep one of the two",
         )
-    _include(draft, piece, wanted)
+    _include(draft, occurrence, desired)
 
 
-def _include(draft: Draft, reference: Piece, wanted: ElementContent) -> ConfigChange:
+def _include(draft: Draft, reference: Occurrence, desired: ElementContent) -> ConfigChange:
     name = reference.element.attributes["incl"]
-    _write_substitution(draft, name, wanted, references=1)
-    return _told(draft.before, reference)
+    _write_substitution(draft, name, desired, references=1)
+    return _describe(draft.before, reference)
 
 
-def _add(draft: Draft, element: str, wanted: ElementContent, style: Style) -> ConfigChange:
+def _add(draft: Draft, element: str, desired: ElementContent, style: Style) -> ConfigChange:
     config = draft.before
     name = style.name
     if "/" in element and name == INCL:
         raise FormatError(
-            f"{tagged(element)} is not there yet, and is not written as a reference",
-            remedy="Use the style drop_in or inline; a reference that is there is kept",
+            f"{tagged(element)} does not exist yet, and cannot be written as a reference",
+            remedy="Use the style drop_in or inline; an existing reference is kept",
         )
     if name == AUTO:
-        name = INCL if config.takes_substitutions() and "/" not in element else DROP_IN
+        name = INCL if config.supports_substitutions() and "/" not in element else DROP_IN
     if name == INCL:
         main = _main_with_substitutions(draft)
-        path = _write_substitution(draft, style.substitution, wanted, references=0)
+        path = _write_substitution(draft, style.substitution, desired, references=0)
         open_tag = f'<{element} incl="{style.substitution}" optional="true">'
-        _put_beside_kin(draft, main, [f"{open_tag}{MARK}</{element}>".encode()], element)
+        _add_below_root(draft, main, [f"{open_tag}{MARK}</{element}>".encode()], element)
         return ConfigChange((), INCL, main.path, style.substitution, path)
     file = draft.editable(config.main) if name == INLINE else _drop_in(config, style)
     if "/" in element:
-        _put_into_parent(draft, file, element, wanted)
+        _add_to_parent(draft, file, element, desired)
     else:
-        _put_beside_kin(draft, file, rendered(f"<{element}>", element, wanted, file.unit()), element)
+        _add_below_root(draft, file, render(f"<{element}>", element, desired, file.unit()), element)
     return ConfigChange((), name, file.path)
 
 
-def _put_into_parent(draft: Draft, file: XmlFile, element: str, wanted: ElementContent) -> None:
-    """Put a new element into the one that it belongs in, which is made where the file has none."""
+def _add_to_parent(draft: Draft, file: XmlFile, element: str, desired: ElementContent) -> None:
+    """Add a new element to its parent, which is created if the file has none."""
     tag, _slash, name = element.partition("/")
-    lines = rendered(f"<{name}>", name, wanted, file.unit())
+    lines = render(f"<{name}>", name, desired, file.unit())
     parents = [each for each in file.named(tag) if not each.attributes.keys() & {*SUBSTITUTIONS, "remove"}]
     if not parents:
         inner = [file.unit() + line for line in (MARK.encode(), *lines)]
-        _put_beside_kin(draft, file, [f"<{tag}>".encode(), *inner, f"</{tag}>".encode()], tag)
+        _add_below_root(draft, file, [f"<{tag}>".encode(), *inner, f"</{tag}>".encode()], tag)
     elif not parents[0].children:
         raise FormatError(
-            f"<{tag}> in {Piece(file, parents[0])} is empty", remedy="Remove it, or use the style drop_in"
+            f"<{tag}> in {Occurrence(file, parents[0])} is empty",
+            remedy="Remove it, or use the style drop_in",
         )
     else:
         draft.put(file, file.insertion(lines, parents[0]), tag)
@@ -230,16 +240,16 @@ def _main_with_substitutions(draft: Draft) -> XmlFile:
     main = draft.editable(draft.before.main)
     if main.root_tag not in ROOTS:
         raise FormatError(
-            f"{main.path} has the root <{main.root_tag}>, and no server looks for <include_from> there",
+            f"{main.path} has the root <{main.root_tag}>, where no server searches for <include_from>",
             remedy="Use the style drop_in or inline",
         )
     return main
 
 
-def _write_substitution(draft: Draft, name: str, wanted: ElementContent, references: int) -> str:
-    """See to it that the substitution says what is wanted, and return the path of its file.
+def _write_substitution(draft: Draft, name: str, desired: ElementContent, references: int) -> str:
+    """Write the substitution with the desired content; return the path of its file.
 
-    references: how many elements that are there may use it.
+    references: how many existing elements may use the substitution.
     """
     config = draft.before
     path, problem = config.include_from()
@@ -264,12 +274,12 @@ def _write_substitution(draft: Draft, name: str, wanted: ElementContent, referen
             f"The substitution {name} is used by another element of {config.main.path} as well",
             remedy="Give substitution another name, or correct the attribute incl",
         )
-    found = only(file, name)
+    found = only_child(file, name)
     if found is None:
-        lines = rendered(f"<{name}>", name, wanted, file.unit(), MARK)
+        lines = render(f"<{name}>", name, desired, file.unit(), MARK)
         draft.put(file, file.insertion(lines, file.root), name)
     else:
-        draft.put(file, edits(file, found, wanted), name)
+        draft.put(file, edits_to(file, found, desired), name)
     return path
 
 
@@ -279,8 +289,8 @@ def _drop_in(config: Config, style: Style) -> XmlFile:
     return found if isinstance(found, XmlFile) else new_file(path, config.main.root_tag)
 
 
-def _put_beside_kin(draft: Draft, file: XmlFile, lines: Sequence[bytes], element: str) -> None:
-    """Put a new child of the root into the file, beside its kin if they are there."""
-    now = draft.now(file)
-    kin = now.root.named(OTHER[element])
-    draft.put(now, now.insertion(lines, now.root, kin[0] if kin else None), element)
+def _add_below_root(draft: Draft, file: XmlFile, lines: Sequence[bytes], element: str) -> None:
+    """Add a new child of the root to the file, after the element of the other ensemble if there is one."""
+    now = draft.current(file)
+    other = now.root.named(OTHER_ELEMENT[element])
+    draft.put(now, now.insertion(lines, now.root, other[0] if other else None), element)

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The files that a configuration of ClickHouse is made of.
+"""The files of a ClickHouse configuration.
 
-A server reads config.xml, merges the files of config.d and conf.d beside it into that, and then puts
-what is named by ``incl`` in place, from the file that <include_from> names.
+A server reads config.xml, merges the files of config.d and conf.d into it, and then resolves ``incl``
+attributes from the file that <include_from> names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
 from ..._partmove.errors import FormatError, PartMoveError
-from .sections import Document, Meaning, Piece, Said, merged, resolved
+from .sections import Document, MergedElement, Occurrence, SubstitutionValue, merge_elements, resolve
 from .xml_document import XmlFile
 from .xml_scan import Element
 from .yaml_document import YamlFile, is_yaml
@@ -28,23 +28,23 @@ _INCLUDE_FROM = "include_from"
 
 
 class ConfigSource(Protocol):
-    """Reads the files that a configuration is made of."""
+    """Reads the files of a configuration."""
 
     main: str
     """Path of config.xml."""
 
     def drop_ins(self) -> list[str]:
-        """Paths of the files that are merged into config.xml, in the order of merging."""
+        """Return the paths of the files that are merged into config.xml, in the order of merging."""
 
     def read(self, path: str) -> bytes | None:
-        """The bytes of the file; None when there is none. Raises PartMoveError."""
+        """Return the content of the file; None if it does not exist. Raises PartMoveError."""
 
 
 class IncludeFrom(NamedTuple):
-    """The file that ``incl`` takes its values from.
+    """The file with the values of ``incl`` attributes.
 
-    path: empty when there is none, or when it is not known.
-    problem: why it is not known; empty when it is.
+    path: empty if there is no such file, or if its path is unknown.
+    problem: why the path is unknown; else empty.
     """
 
     path: str
@@ -54,11 +54,11 @@ class IncludeFrom(NamedTuple):
 class Config:
     """A configuration, read once.
 
-    Raises PartMoveError when a part of it is missing, and FormatError when it is not understood.
+    Raises PartMoveError for a missing file, and FormatError for a file that cannot be parsed.
     """
 
     def __init__(self, source: ConfigSource, known: Mapping[str, XmlFile | None] | None = None) -> None:
-        """Read the files; those that are ``known`` are not read, and None stands for no file."""
+        """Read the files. ``known``: files that are not read again, by path; None for a missing file."""
         self._source = source
         self._known = dict(known or {})
         main = self._file(source.main)
@@ -72,66 +72,66 @@ class Config:
 
     @property
     def merged(self) -> list[Document]:
-        """config.xml and what is merged into it."""
+        """config.xml and the files that are merged into it."""
         return [self.main, *self.drop_ins]
 
     def paths(self) -> list[str]:
-        """The paths of all files that it is made of, as far as they are known."""
+        """Return the paths of all files of the configuration, as far as they are known."""
         include_from = self.include_from().path
         return [*(file.path for file in self.merged), *([include_from] if include_from else [])]
 
     def after(self, edited: Mapping[str, XmlFile | None]) -> Config:
-        """The configuration with files that were edited; None stands for a file that is gone."""
+        """Return the configuration with edited files; None stands for a deleted file."""
         known = {file.path: file for file in self.merged if isinstance(file, XmlFile)}
         return Config(self._source, {**self._known, **known, **edited})
 
-    def sections(self, element: str) -> list[Said]:
-        """What the server has below the root as ``element``, or as ``parent/element``; the first one counts.
+    def sections(self, element: str) -> list[MergedElement]:
+        """Return what the server has as ``element`` or ``parent/element`` below the root; the first counts.
 
-        Raises FormatError when it is not known what the parent has.
+        Raises FormatError if the content of the parent is unknown.
         """
         tag, _slash, name = element.partition("/")
-        found = (resolved(said, self.meaning_of) for said in merged(tag, self.merged))
-        known = [said for said in found if said is not None]
+        found = (resolve(each, self.value_of) for each in merge_elements(tag, self.merged))
+        known = [each for each in found if each is not None]
         if not name:
             return known
-        # The server looks for it in the first one alone.
-        for said in known[:1]:
-            if said.problem:
+        # The server reads only the first parent.
+        for each in known[:1]:
+            if each.problem:
                 raise FormatError(
-                    f"What is in <{tag}> is not known: {said.problem}", remedy="Edit it by hand"
+                    f"The content of <{tag}> is unknown: {each.problem}", remedy="Edit it by hand"
                 )
-        return [child for said in known[:1] for child in said.named(name)]
+        return [child for each in known[:1] for child in each.named(name)]
 
-    def pieces(self, element: str) -> list[Piece]:
-        """The same below the roots of the files, as it is written."""
+    def occurrences(self, element: str) -> list[Occurrence]:
+        """Return all elements called ``element`` or ``parent/element``, as they are written in the files."""
         tag, _slash, name = element.partition("/")
-        found = [Piece(file, each) for file in self.merged for each in file.named(tag)]
+        found = [Occurrence(file, each) for file in self.merged for each in file.named(tag)]
         if not name:
             return found
         parents = dict.fromkeys(
-            each for piece in found for each in (piece, self._meaning_of_incl(piece)) if each
+            each for occurrence in found for each in (occurrence, self._value_of_incl(occurrence)) if each
         )
-        return [Piece(file, child) for file, parent in parents for child in parent.named(name)]
+        return [Occurrence(file, child) for file, parent in parents for child in parent.named(name)]
 
-    def _meaning_of_incl(self, piece: Piece) -> Piece | None:
-        """The substitution that an element refers to."""
-        name = piece.element.attributes.get("incl", "")
-        return self.meaning_of(name).found if name else None
+    def _value_of_incl(self, occurrence: Occurrence) -> Occurrence | None:
+        """Return the substitution that an element refers to; None without one."""
+        name = occurrence.element.attributes.get("incl", "")
+        return self.value_of(name).found if name else None
 
     def include_from(self) -> IncludeFrom:
-        """The file that ``incl`` takes its values from."""
+        """Return the file with the values of ``incl`` attributes."""
         if self._include_from is None:
             self._include_from = self._find_include_from()
         return self._include_from
 
     def _find_include_from(self) -> IncludeFrom:
-        given = merged(_INCLUDE_FROM, self.merged) if self.main.root_tag in ROOTS else []
-        if not given:
+        elements = merge_elements(_INCLUDE_FROM, self.merged) if self.main.root_tag in ROOTS else []
+        if not elements:
             return IncludeFrom(DEFAULT_SUBSTITUTIONS_PATH)
-        first = given[0]
+        first = elements[0]
         attributes = [name for name in SUBSTITUTIONS if name in first.attributes]
-        where = f"<{_INCLUDE_FROM}> in {first.pieces[-1]}"
+        where = f"<{_INCLUDE_FROM}> in {first.occurrences[-1]}"
         if attributes:
             return IncludeFrom(
                 "", f"{where} has the attribute {attributes[0]}, which only the server can resolve"
@@ -140,34 +140,36 @@ class Config:
         if path and not path.startswith("/"):
             return IncludeFrom("", f"{where} depends on the folder that the server is started in")
         if is_yaml(path):
-            return IncludeFrom("", f"{where} names a YAML file, which is not looked into")
+            return IncludeFrom("", f"{where} names a YAML file, which this collection does not read")
         return IncludeFrom(path)
 
     def substitutions(self) -> XmlFile | None:
-        """The file that ``incl`` takes its values from, if it is known and exists."""
+        """Return the file with the values of ``incl`` attributes; None if it is unknown or does not exist."""
         path = self.include_from().path
         return self._xml(path) if path else None
 
-    def meaning_of(self, substitution: str) -> Meaning:
-        """What the name stands for."""
+    def value_of(self, substitution: str) -> SubstitutionValue:
+        """Return the value of the substitution."""
         problem = self.include_from().problem
         file = self.substitutions()
         if problem or file is None or file.root_tag not in ROOTS:
-            return Meaning(None, problem)
-        # A path in it, which the server would follow, is nothing that people write.
+            return SubstitutionValue(None, problem)
+        # A server would follow a path here, but nobody writes one.
         if "/" in substitution:
-            return Meaning(None, f"The substitution {substitution} is a path, which is not followed here")
+            return SubstitutionValue(
+                None, f"The substitution {substitution} is a path, which is not followed here"
+            )
         found = file.named(substitution)
-        return Meaning(Piece(file, found[0])) if found else Meaning()
+        return SubstitutionValue(Occurrence(file, found[0])) if found else SubstitutionValue()
 
-    def takes_substitutions(self) -> bool:
-        """Whether every version of the server finds a substitution that is written here."""
+    def supports_substitutions(self) -> bool:
+        """Whether every server version would find a substitution written by this collection."""
         file = self.substitutions()
         roots = {self.main.root_tag, _OLD_ROOT if file is None else file.root_tag}
         return isinstance(self.main, XmlFile) and roots == {_OLD_ROOT} and bool(self.include_from().path)
 
     def uses_of(self, substitution: str) -> int:
-        """How many elements take their value from the substitution."""
+        """Count the elements that take their value from the substitution."""
         return sum(file.uses_of(substitution) for file in self.merged)
 
     def _drop_in_paths(self) -> list[str]:
@@ -199,13 +201,13 @@ class Config:
         return self._known[path]
 
 
-def only(file: XmlFile, name: str) -> Element | None:
-    """The child of the root with the name, if there is one; raises FormatError when there are more."""
+def only_child(file: XmlFile, name: str) -> Element | None:
+    """Return the child of the root with the name, or None. Raises FormatError if there are several."""
     found = file.named(name)
     if len(found) > 1:
         lines = " and ".join(str(file.line_of(each)) for each in found)
         raise FormatError(
             f"{file.path} has <{name}> {len(found)} times, in lines {lines}",
-            remedy="Leave the one that counts and run again",
+            remedy="Keep the one that counts and run again",
         )
     return found[0] if found else None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files that are read as they are, and replaced as a whole or not at all."""
+"""Files of this host, read unchanged, and replaced as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from types import TracebackType
 from ..._partmove.errors import PartMoveError
 from .draft import FileEdit
 
-# Versions of ClickHouse that know no YAML leave the last two alone.
+# Versions of ClickHouse without YAML ignore the last two.
 _MERGED = (".xml", ".conf", ".yaml", ".yml")
 
 
 class ConfigFiles:
-    """Implements ConfigSource over the files of this host; raises PartMoveError for what cannot be read."""
+    """Implements ConfigSource over the files of this host. Raises PartMoveError if a file cannot be read."""
 
     def __init__(self, main: str) -> None:
         self.main = main
 
     def drop_ins(self) -> list[str]:
-        """Paths of the files that are merged into config.xml, in the order of merging."""
+        """Return the paths of the files that are merged into config.xml, in the order of merging."""
         found: list[Path] = []
         for folder in map(Path, self.drop_in_folders()):
             with self._listing(folder):
@@ -39,7 +39,7 @@ class ConfigFiles:
         return sorted(map(str, found))
 
     def read(self, path: str) -> bytes | None:
-        """The bytes of the file; None when there is none."""
+        """Return the content of the file; None if it does not exist."""
         file = Path(path)
         try:
             kind = file.stat().st_mode
@@ -60,7 +60,7 @@ class ConfigFiles:
             ) from error
 
     def modified(self, paths: Sequence[str]) -> float:
-        """When the newest of the files that exist was written, in seconds since 1970."""
+        """Return when the newest of the existing files was written, in seconds since 1970."""
         newest = 0.0
         for path in paths:
             with contextlib.suppress(OSError):
@@ -68,13 +68,13 @@ class ConfigFiles:
         return newest
 
     def drop_in_folders(self) -> list[str]:
-        """Paths of the folders whose files are merged, as far as they exist."""
+        """Return the existing folders whose files are merged."""
         main = Path(self.main)
         folders = {main.with_suffix(".d"), main.with_name("conf.d")}
         return sorted(str(folder) for folder in folders if folder.is_dir())
 
     def _is_merged(self, path: Path) -> bool:
-        # A newer server passes over a link to nothing, and an older one does not start with it.
+        # Newer servers skip a dangling link, and older servers do not start with it.
         return path.suffix in _MERGED and not path.name.startswith(".") and path.is_file()
 
     @contextlib.contextmanager
@@ -88,7 +88,7 @@ class ConfigFiles:
 
 
 def check_replaceable(edits: Sequence[FileEdit]) -> None:
-    """Raise PartMoveError when one of the edits could not be made, as far as that can be told beforehand."""
+    """Raise PartMoveError if an edit would fail, as far as this can be checked beforehand."""
     for edit in edits:
         target = Path(edit.path).resolve()
         folder = target.parent
@@ -117,7 +117,7 @@ def _check_owned(path: str, target: Path) -> None:
 
 
 def hard_links(edits: Sequence[FileEdit]) -> list[str]:
-    """A sentence for each file with other names, which keep what was there: a file is not written into."""
+    """Return a sentence for each file with several names: the other names keep the old content."""
     found = []
     for edit in edits:
         with contextlib.suppress(OSError):
@@ -131,12 +131,12 @@ def hard_links(edits: Sequence[FileEdit]) -> list[str]:
 
 
 def replace_files(edits: Sequence[FileEdit], like: str, *, backup: bool) -> list[str]:
-    """Make the edits in their order and return the paths of backups.
+    """Carry out the edits in their order; return the paths of backups.
 
-    Everything is written beside its place before the first file is replaced. A file keeps its owner, mode
-    and attributes; a new one gets those of the file ``like``. A link stays: what it points to is replaced.
+    All new contents are written to temporary files before the first file is replaced. A file keeps its owner,
+    mode and attributes; a new file gets those of the file ``like``. A link stays: its target is replaced.
 
-    Raises PartMoveError: nothing was replaced, unless the text says so.
+    Raises PartMoveError. No file was replaced then, unless the message says so.
     """
     check_replaceable(edits)
     backups: list[str] = []
@@ -159,7 +159,7 @@ def replace_files(edits: Sequence[FileEdit], like: str, *, backup: bool) -> list
 
 
 class _Replacement:
-    """The new content of one file, beside it until it takes its place."""
+    """The new content of one file, in a temporary file beside it until the replacement."""
 
     def __init__(self, edit: FileEdit, like: Path) -> None:
         self.edit = edit
@@ -169,7 +169,7 @@ class _Replacement:
 
     def __enter__(self) -> _Replacement:
         if self.edit.after is not None:
-            with self._telling():
+            with self._translated_errors():
                 if not self._target.parent.exists():
                     self._target.parent.mkdir()
                     _copy_owner_and_mode(self._like.parent, self._target.parent)
@@ -183,17 +183,17 @@ class _Replacement:
             self._new.unlink(missing_ok=True)
 
     def back_up(self) -> str:
-        """Copy what is there beside it, under a name that nothing reads; return that."""
-        with self._telling():
+        """Copy the current file to a name that no server reads; return the path of the copy."""
+        with self._translated_errors():
             copy = self._beside(self.edit.before or b"")
             when = time.strftime("%Y-%m-%d@%H:%M:%S", time.localtime())
             return str(copy.rename(f"{self._target}.{os.getpid()}.{when}~"))
 
     def finish(self) -> None:
-        """Take the place of the file, if nobody has written to it since it was read."""
-        with self._telling():
-            now = self._target.read_bytes() if self._target.exists() else None
-            if now != self.edit.before:
+        """Replace the file, unless somebody has written to it since it was read."""
+        with self._translated_errors():
+            current = self._target.read_bytes() if self._target.exists() else None
+            if current != self.edit.before:
                 raise PartMoveError(
                     f"{self.edit.path} was changed by somebody else in the meantime", remedy="Run again"
                 )
@@ -205,8 +205,8 @@ class _Replacement:
             _sync(self._target.parent)
 
     def _beside(self, content: bytes) -> Path:
-        """A file with the content in the same folder, on disk."""
-        # ClickHouse merges neither names that begin with a dot nor this ending.
+        """Write the content to a new file in the same folder, down to the disk; return its path."""
+        # ClickHouse merges no names that begin with a dot, and none with this suffix.
         handle, name = tempfile.mkstemp(
             prefix=f".{self._target.name}.", suffix=".new", dir=self._target.parent
         )
@@ -223,7 +223,7 @@ class _Replacement:
         return path
 
     @contextlib.contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except FileNotFoundError as error:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The elements of a configuration that speak of an ensemble."""
+"""The elements of a configuration that describe an ensemble."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ DEFAULT_SUBSTITUTIONS = {
     HOT_ELEMENT: "zookeeper-servers",
     AUXILIARY_ELEMENT: "auxiliary-zookeepers",
 }
-OTHER = {COLD_ELEMENT: HOT_ELEMENT, HOT_ELEMENT: COLD_ELEMENT, AUXILIARY_ELEMENT: HOT_ELEMENT}
-"""The element that must not have a member of the one, by its name below the root."""
+OTHER_ELEMENT = {COLD_ELEMENT: HOT_ELEMENT, HOT_ELEMENT: COLD_ELEMENT, AUXILIARY_ELEMENT: HOT_ELEMENT}
+"""Element → the element that must not have a member in common with it, both below the root."""
 
 
 def tagged(element: str) -> str:
-    """The element as people are told of it."""
+    """Return the element with its tags, for messages."""
     return "".join(f"<{tag}>" for tag in element.split("/"))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Takes elements out of a configuration: those that were put in here so that nothing of them is left."""
+"""Removes elements from a configuration; an element that this collection added leaves no trace."""
 
 from __future__ import annotations
 
@@ -10,61 +10,68 @@ from collections.abc import Sequence
 
 from ..._partmove.errors import FormatError
 from .draft import Draft
-from .sections import Meaning, Piece
+from .sections import Occurrence, SubstitutionValue
 from .xml_document import XmlFile
 
-# This comment is in what was added, so that what is taken out again is that and no more.
+# Every added element contains this comment, so that exactly the added bytes are removed later.
 MARK = "<!-- Added by olap.partmove.clickhouse_config -->"
 _NEW_FILE = '<?xml version="1.0"?>\n<!-- Made by olap.partmove.clickhouse_config -->\n<{root}>\n</{root}>\n'
 
 
 def new_file(path: str, root: str) -> XmlFile:
-    """A file that does not exist yet, with nothing in it."""
+    """Return a new file with an empty root."""
     return XmlFile(path, _NEW_FILE.format(root=root).encode(), exists=False)
 
 
-def take_out(draft: Draft, piece: Piece, pieces: Sequence[Piece]) -> None:
-    """Take a piece of an element out, with the substitution that it refers to."""
-    config, element = draft.before, piece.element
+def remove_element(draft: Draft, occurrence: Occurrence, occurrences: Sequence[Occurrence]) -> None:
+    """Remove one occurrence of an element, and the substitution that it refers to."""
+    config, element = draft.before, occurrence.element
     name = element.attributes.get("incl", "")
-    meaning = config.meaning_of(name) if name else Meaning()
-    # A reference that somebody wrote before its substitution existed stays as it was then.
-    stays = bool(name) and not meaning.problem and "optional" in element.attributes and not _is_ours(piece)
+    value = config.value_of(name) if name else SubstitutionValue()
+    # A reference that somebody wrote before the substitution existed stays as it is.
+    stays = (
+        bool(name) and not value.problem and "optional" in element.attributes and not _is_added(occurrence)
+    )
     if not stays:
-        _remove(draft, piece)
-    if meaning.found is None:
+        _remove(draft, occurrence)
+    if value.found is None:
         return
-    ours = sum(each.element.attributes.get("incl") == name for each in pieces)
-    is_shared = config.uses_of(name) > ours
+    own_uses = sum(each.element.attributes.get("incl") == name for each in occurrences)
+    is_shared = config.uses_of(name) > own_uses
     if stays and is_shared:
         raise FormatError(
-            f"<{element.tag}> in {piece} takes its value from {name}, which another element uses as well",
+            f"<{element.tag}> in {occurrence} takes its value from {name}, which another element uses as"
+            " well",
             remedy="Remove the reference by hand",
         )
-    # A substitution that somebody else wrote stays: it does nothing without the reference.
-    if not is_shared and not (_is_ours(piece) and not _is_ours(meaning.found)):
-        _remove(draft, meaning.found)
+    # A substitution that somebody else wrote stays: without the reference it has no effect.
+    if not is_shared and not (_is_added(occurrence) and not _is_added(value.found)):
+        _remove(draft, value.found)
 
 
-def take_out_leftover(draft: Draft, name: str) -> None:
-    """Take out a substitution that was made here, and that nothing refers to."""
+def remove_leftover(draft: Draft, name: str) -> None:
+    """Remove a substitution that this collection wrote and that no element refers to."""
     file = draft.before.substitutions()
     if file is None or draft.before.uses_of(name):
         return
-    marked = [piece for piece in (Piece(file, each) for each in file.named(name)) if _is_ours(piece)]
+    marked = [
+        occurrence
+        for occurrence in (Occurrence(file, each) for each in file.named(name))
+        if _is_added(occurrence)
+    ]
     if marked:
         _remove(draft, marked[0])
 
 
-def _remove(draft: Draft, piece: Piece) -> None:
-    """Take an element out of its file, and what it was in and the file away if they were made for it."""
-    draft.remove(piece)
-    left = draft.remove_parent(piece, MARK.encode())
+def _remove(draft: Draft, occurrence: Occurrence) -> None:
+    """Remove an element from its file; also its parent and the file if they were created for it."""
+    draft.remove(occurrence)
+    left = draft.remove_parent(occurrence, MARK.encode())
     if left.data == new_file(left.path, left.root_tag).data:
         draft.delete(left)
 
 
-def _is_ours(piece: Piece) -> bool:
-    """Whether the element was written here, as a reference or as a substitution."""
-    file, element = piece
+def _is_added(occurrence: Occurrence) -> bool:
+    """Whether this collection wrote the element, as a reference or as a substitution."""
+    file, element = occurrence
     return isinstance(file, XmlFile) and MARK.encode() in file.text[element.start : element.end]

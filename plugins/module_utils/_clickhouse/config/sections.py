@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a server makes of an element that is in one file or in several, and where each piece of it is written.
+"""The element that a server builds from one or several files, with the places of its occurrences.
 
-A server merges elements of the same name and the same attributes, file by file, and then puts what is named
-by ``incl`` in place. Of several elements with the name that are left, it takes the first.
+A server merges elements with the same name and the same attributes, file by file, and then resolves ``incl``
+attributes. Of several remaining elements with the name, the server uses the first.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .xml_scan import Element, is_true
 from .zookeeper_element import DEFAULT_PORT, SUBSTITUTIONS, ElementContent, Node
 
 _INCL, _OPTIONAL, _REPLACE, _REMOVE = "incl", "optional", "replace", "remove"
-# What tells the server that two elements are one is all of their attributes but these.
+# The server merges two elements if all their attributes except these are equal.
 _NO_IDENTITY = frozenset({_REPLACE, _REMOVE, *SUBSTITUTIONS})
-_DEEPEST = 50
+_MOST_LEVELS = 50
 
 
 class Document(Protocol):
@@ -34,17 +34,17 @@ class Document(Protocol):
         """The name of the root."""
 
     def named(self, tag: str) -> list[Element]:
-        """The children of the root with that name, with all that is in them."""
+        """Return the children of the root with the tag, complete with their descendants."""
 
     def uses_of(self, substitution: str) -> int:
-        """How many elements take their value from the substitution."""
+        """Count the elements that take their value from the substitution."""
 
     def line_of(self, element: Element) -> int:
-        """The number of the line that the element begins in."""
+        """Return the number of the line in which the element begins."""
 
 
-class Piece(NamedTuple):
-    """An element as it is written, and where."""
+class Occurrence(NamedTuple):
+    """One occurrence of an element: the element as it is written, and its file."""
 
     file: Document
     element: Element
@@ -53,74 +53,74 @@ class Piece(NamedTuple):
         return f"{self.file.path} line {self.file.line_of(self.element)}"
 
 
-class Meaning(NamedTuple):
-    """What the name in ``incl`` stands for.
+class SubstitutionValue(NamedTuple):
+    """The value of an ``incl`` attribute.
 
-    found: the element of that name; None when there is none.
-    problem: why that is not known; empty when it is.
+    found: the element with the name; None if there is none.
+    problem: why the value is unknown; else empty.
     """
 
-    found: Piece | None = None
+    found: Occurrence | None = None
     problem: str = ""
 
 
 @dataclass
-class Said:
-    """What an element says, as far as this has come.
+class MergedElement:
+    """An element after the merges so far.
 
-    origin: the piece that its name and its attributes are from.
-    pieces: all that has gone into it, in the order of merging.
-    problem: why it is not known what it says; empty when it is, but for its children.
+    origin: the occurrence with its name and its attributes.
+    occurrences: all occurrences that were merged into it, in order.
+    problem: why its own content is unknown; empty if it is known. Children have problems of their own.
     """
 
-    origin: Piece
+    origin: Occurrence
     attributes: dict[str, str]
     text: str
-    children: list[Said]
-    pieces: list[Piece] = field(default_factory=list)
+    children: list[MergedElement]
+    occurrences: list[Occurrence] = field(default_factory=list)
     problem: str = ""
 
     @classmethod
-    def of(cls, piece: Piece, depth: int = 0) -> Said:
-        """What the piece says by itself; raises FormatError when it is nested as nobody would write it."""
-        if depth > _DEEPEST:
+    def of(cls, occurrence: Occurrence, depth: int = 0) -> MergedElement:
+        """Build the element from one occurrence. Raises FormatError if elements are nested too deeply."""
+        if depth > _MOST_LEVELS:
             raise FormatError(
-                f"{piece} has elements in each other more than {_DEEPEST} levels deep",
+                f"{occurrence} has elements nested more than {_MOST_LEVELS} levels deep",
                 remedy="Remove them, or edit the file by hand",
             )
-        file, element = piece
-        children = [cls.of(Piece(file, child), depth + 1) for child in element.children]
-        return cls(piece, dict(element.attributes), element.text, children, [piece])
+        file, element = occurrence
+        children = [cls.of(Occurrence(file, child), depth + 1) for child in element.children]
+        return cls(occurrence, dict(element.attributes), element.text, children, [occurrence])
 
     @property
     def tag(self) -> str:
-        """Its name."""
+        """The tag of the element."""
         return self.origin.element.tag
 
-    def named(self, tag: str) -> list[Said]:
-        """Its children with that name."""
+    def named(self, tag: str) -> list[MergedElement]:
+        """Return the children with the tag."""
         return [child for child in self.children if child.tag == tag]
 
     def content(self) -> tuple[object, ...]:
-        """All that it says, wherever that is written, for comparing."""
+        """Return the tag, attributes, text and children, wherever they are written, for comparisons."""
         children = tuple(child.content() for child in self.children)
         return self.tag, tuple(sorted(self.attributes.items())), self.text.strip(), children
 
     def child_text(self, tag: str, default: str = "") -> str:
-        """The text of the first child with that name."""
+        """Return the text of the first child with the tag."""
         found = self.named(tag)
         return found[0].text if found else default
 
     def problems(self) -> Iterator[str]:
-        """Why it is not known what it says, or what is in it says."""
+        """Yield why the content of the element or of a descendant is unknown."""
         if self.problem:
             yield self.problem
         for child in self.children:
             yield from child.problems()
 
     def nodes(self) -> list[Node]:
-        """The members that it names, as far as that is known."""
-        # The server takes every child whose name begins with it, such as <node1>.
+        """Return the members that the element names, as far as they are known."""
+        # The server uses every child whose tag begins with "node", such as <node1>.
         named = [child for child in self.children if child.tag.startswith("node")]
         return [
             Node(
@@ -132,90 +132,102 @@ class Said:
             if not any(each.problems())
         ]
 
-    def says(self, wanted: ElementContent) -> bool:
-        """Whether that is certainly what is wanted."""
+    def has(self, desired: ElementContent) -> bool:
+        """Whether the element certainly has the desired content."""
         nodes = [child for child in self.children if child.tag.startswith("node")]
-        settings = [child for name in wanted.settings for child in self.named(name)[:1]]
+        settings = [child for name in desired.settings for child in self.named(name)[:1]]
         if self.problem or any(any(each.problems()) for each in (*nodes, *settings)):
             return False
-        if sorted(self.nodes()) != sorted(wanted.nodes):
+        if sorted(self.nodes()) != sorted(desired.nodes):
             return False
-        return all(self.child_text(name) == text for name, text in wanted.settings.items())
+        return all(self.child_text(name) == text for name, text in desired.settings.items())
 
 
-def merged(tag: str, files: Iterable[Document]) -> list[Said]:
-    """The elements with that name that a server has once it has merged the files, in their order."""
+def merge_elements(tag: str, files: Iterable[Document]) -> list[MergedElement]:
+    """Return the elements with the tag that a server has after merging the files in their order."""
     first, *others = files
-    found = _said_in(first, tag)
+    found = _elements_of(first, tag)
     for file in others:
-        _merge(found, _said_in(file, tag))
+        _merge(found, _elements_of(file, tag))
     return found
 
 
-def resolved(said: Said, look_up: Callable[[str], Meaning], depth: int = 0) -> Said | None:
-    """The element with what its substitutions stand for; None when it is optional and they stand for nothing.
+def resolve(
+    element: MergedElement, value_of: Callable[[str], SubstitutionValue], depth: int = 0
+) -> MergedElement | None:
+    """Resolve the substitutions of an element. Returns None for an optional element without a value.
 
-    Raises FormatError when they stand for themselves.
+    Raises FormatError for a substitution that refers to itself.
     """
-    if depth > _DEEPEST:
+    if depth > _MOST_LEVELS:
         raise FormatError(
-            f"<{said.tag}> in {said.origin} takes its value from itself", remedy="Correct the attribute incl"
+            f"<{element.tag}> in {element.origin} takes its value from itself",
+            remedy="Correct the attribute incl",
         )
-    given = [name for name in SUBSTITUTIONS if name in said.attributes]
+    names = [name for name in SUBSTITUTIONS if name in element.attributes]
     problem = ""
-    if given and given != [_INCL]:
+    if names and names != [_INCL]:
         problem = (
-            f"<{said.tag}> in {said.origin} has the attribute {given[0]}, which only the server can resolve"
+            f"<{element.tag}> in {element.origin} has the attribute {names[0]}, which only the server can"
+            " resolve"
         )
-    elif given:
-        found, problem = look_up(said.attributes[_INCL])
+    elif names:
+        found, problem = value_of(element.attributes[_INCL])
         if found is not None:
-            return resolved(_included(said, Said.of(found)), look_up, depth + 1)
-        if not problem and _OPTIONAL in said.attributes:
+            return resolve(_with_substitution(element, MergedElement.of(found)), value_of, depth + 1)
+        if not problem and _OPTIONAL in element.attributes:
             return None
-    children = [resolved(child, look_up, depth + 1) for child in said.children]
+    children = [resolve(child, value_of, depth + 1) for child in element.children]
     known = [child for child in children if child is not None]
-    return Said(said.origin, said.attributes, said.text, known, said.pieces, problem)
+    return MergedElement(
+        element.origin, element.attributes, element.text, known, element.occurrences, problem
+    )
 
 
-def _said_in(file: Document, tag: str) -> list[Said]:
-    return [Said.of(Piece(file, element)) for element in file.named(tag)]
+def _elements_of(file: Document, tag: str) -> list[MergedElement]:
+    return [MergedElement.of(Occurrence(file, element)) for element in file.named(tag)]
 
 
-def _identity(said: Said) -> tuple[object, ...]:
-    attributes = {name: text for name, text in said.attributes.items() if name not in _NO_IDENTITY}
-    return said.tag, tuple(sorted(attributes.items()))
+def _identity(element: MergedElement) -> tuple[object, ...]:
+    attributes = {name: text for name, text in element.attributes.items() if name not in _NO_IDENTITY}
+    return element.tag, tuple(sorted(attributes.items()))
 
 
-def _merge(ours: list[Said], theirs: Sequence[Said]) -> None:
-    """Merge elements of a file into those of the files before it, as the server does."""
-    free: dict[tuple[object, ...], list[Said]] = {}
-    for each in ours:
-        free.setdefault(_identity(each), []).append(each)
-    for each in theirs:
+def _merge(merged: list[MergedElement], added: Sequence[MergedElement]) -> None:
+    """Merge the elements of a file into those of the files before it, as the server does."""
+    unmatched: dict[tuple[object, ...], list[MergedElement]] = {}
+    for each in merged:
+        unmatched.setdefault(_identity(each), []).append(each)
+    for each in added:
         is_removal = _REMOVE in each.attributes
-        twins = free.get(_identity(each))
-        if not twins:
-            ours += [] if is_removal else [each]
+        candidates = unmatched.get(_identity(each))
+        if not candidates:
+            merged += [] if is_removal else [each]
             continue
-        twin = twins.pop(0)
-        at = next(index for index, other in enumerate(ours) if other is twin)
+        match = candidates.pop(0)
+        at = next(index for index, other in enumerate(merged) if other is match)
         if is_removal:
-            del ours[at]
+            del merged[at]
         elif _REPLACE in each.attributes:
-            ours[at] = each
+            merged[at] = each
         else:
-            twin.text = each.text
-            twin.pieces += each.pieces
-            _merge(twin.children, each.children)
+            match.text = each.text
+            match.occurrences += each.occurrences
+            _merge(match.children, each.children)
 
 
-def _included(said: Said, meaning: Said) -> Said:
-    """The element with what it refers to put into it."""
-    own = {name: text for name, text in said.attributes.items() if name not in SUBSTITUTIONS}
-    text, children = said.text, said.children
+def _with_substitution(element: MergedElement, substitution: MergedElement) -> MergedElement:
+    """Return the element with the substitution merged into it."""
+    own = {name: text for name, text in element.attributes.items() if name not in SUBSTITUTIONS}
+    text, children = element.text, element.children
     if _REPLACE in own:
         del own[_REPLACE]
         text, children = "", []
-    attributes = {**own, **meaning.attributes}
-    return Said(said.origin, attributes, text + meaning.text, [*children, *meaning.children], said.pieces)
+    attributes = {**own, **substitution.attributes}
+    return MergedElement(
+        element.origin,
+        attributes,
+        text + substitution.text,
+        [*children, *substitution.children],
+        element.occurrences,
+    )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an XML text says, in a few bytes for each child of the root, whichever parser has read it."""
+"""Digests of an XML text, one for each child of the root, for comparing the results of two parsers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _BYTES = 16
 
 
 class Item(NamedTuple):
-    """A child of the root; or the root, a comment or an instruction beside one of these, without ``tag``."""
+    """Digest of a child of the root; without ``tag``, of the root or of a comment or instruction."""
 
     tag: str
     digest: bytes
 
 
 class Digest:
-    """Listens to a parser; its methods are those that lxml calls on a target.
+    """A parser target: its methods are those that lxml calls.
 
-    items: in their order; the root itself, with its attributes, comes before its children.
+    items: in document order; the root, with its attributes, comes before its children.
     between: the text between children of the root, without white space.
     """
 
@@ -40,53 +40,55 @@ class Digest:
         return "".join(self._between)
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
+        """Handle the start of an element."""
         if self._depth == 1:
             self._hash = hashlib.blake2b(digest_size=_BYTES)
             self._tag = tag
-        said = sorted((_local(name), text) for name, text in attributes.items()) if attributes else ""
-        event = f"<{_local(tag)} {said}>".encode()
+        sorted_attributes = (
+            sorted((_local(name), text) for name, text in attributes.items()) if attributes else ""
+        )
+        event = f"<{_local(tag)} {sorted_attributes}>".encode()
         if not self._depth:
             self.items.append(Item("", event))
         self._hash.update(event)
         self._depth += 1
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """Handle the end of an element."""
         self._depth -= 1
         self._hash.update(f"</{_local(tag)}>".encode())
         if self._depth == 1:
             self.items.append(Item(self._tag, self._hash.digest()))
 
     def data(self, text: str) -> None:
-        """Some text; a parser may divide it in any way."""
+        """Handle text, which a parser may split anywhere."""
         if self._depth > 1:
             self._hash.update(text.replace("<", "<<").encode())
         elif not text.isspace():
             self._between += text.split()
 
     def comment(self, text: str) -> None:
-        """A comment."""
-        self._aside(f"<!--{text}-->")
+        """Handle a comment."""
+        self._add_beside(f"<!--{text}-->")
 
     def pi(self, target: str, text: str | None = None) -> None:
-        """A processing instruction."""
-        self._aside(f"<?{target} {text or ''}?>")
+        """Handle a processing instruction."""
+        self._add_beside(f"<?{target} {text or ''}?>")
 
     def close(self) -> Digest:
-        """Nothing more comes."""
+        """Handle the end of the text."""
         return self
 
-    def agrees_with(self, other: Digest) -> bool:
-        """Whether another parser has read the same."""
-        ours, theirs = ([each.digest for each in digest.items] for digest in (self, other))
-        return ours == theirs and self.between == other.between
+    def equals(self, other: Digest) -> bool:
+        """Whether another parser has read the same content."""
+        first, second = ([each.digest for each in digest.items] for digest in (self, other))
+        return first == second and self.between == other.between
 
-    def all_but(self, tag: str) -> list[bytes]:
-        """What is said without the children of the root that have the name."""
+    def without(self, tag: str) -> list[bytes]:
+        """Return the digests without those of the root's children with the tag."""
         return [*(each.digest for each in self.items if each.tag != tag), self.between.encode()]
 
-    def _aside(self, event: str) -> None:
+    def _add_beside(self, event: str) -> None:
         if self._depth > 1:
             self._hash.update(event.encode())
         else:
@@ -94,7 +96,7 @@ class Digest:
 
 
 def _local(name: str) -> str:
-    """The name without its prefix, or without its namespace where a parser has put that in its place."""
+    """Return the name without its prefix, or without the namespace that a parser has put in its place."""
     if name.startswith("{"):
         return name.rpartition("}")[2]
     return name.rpartition(":")[2] if ":" in name else name

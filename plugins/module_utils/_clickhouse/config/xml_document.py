@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An XML file that is edited by splicing: what nobody asked to change stays as it is, byte for byte.
+"""An XML file that is edited by splicing: all bytes outside the edited element stay unchanged.
 
-Expat tells where each element begins and ends, lxml what it says. Both read each version of the file.
+Expat finds the positions of elements, lxml reads their content. Both parsers read each version of the file.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _DEFAULT_UNIT = b"    "
 _SPACE = b" \t\r\n"
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _COMMENT_ON_LINE = re.compile(rb"[ \t]*<!--(?:(?!-->)[^\r\n])*-->")
-# The mark of a root that was written as <yandex/> before something was put in.
+# Marks the end tag of a root that was <yandex/> before an element was added.
 _WAS_EMPTY = b" >"
-# Of a file only the children of the root are kept; what is in one is looked at when somebody asks.
+# Only the children of the root are kept in memory. Their descendants are parsed on demand.
 _LEVELS = 1
 
 
 class Splice(NamedTuple):
-    """Bytes to put in place of those from ``start`` to ``end`` of the text."""
+    """Bytes that replace those from ``start`` to ``end`` of the text."""
 
     start: int
     end: int
@@ -45,9 +45,9 @@ class Splice(NamedTuple):
 
 
 class XmlFile:
-    """One version of a configuration file; ``exists`` says whether there is such a file.
+    """One version of a configuration file; ``exists``: whether the file exists on disk.
 
-    Raises FormatError when it is not one: not well-formed, or with entities of its own.
+    Raises FormatError if the file is not well-formed or declares entities.
     """
 
     def __init__(self, path: str, data: bytes, *, exists: bool = True) -> None:
@@ -57,9 +57,9 @@ class XmlFile:
         self.text, self._encoding = decode(data, path)
         self._scan = scan(self.text, path, _LEVELS)
         self.root = self._scan.root
-        if not self._scan.digest.agrees_with(_read_by_lxml(self.text, path)):
+        if not self._scan.digest.equals(_read_by_lxml(self.text, path)):
             raise FormatError(
-                f"{path} is read differently by two XML parsers", remedy="Look for unusual declarations in it"
+                f"{path} is read differently by two XML parsers", remedy="Remove unusual declarations from it"
             )
         found = _LINE_END.search(self.text)
         self.line_end = found[0] if found else b"\n"
@@ -70,19 +70,19 @@ class XmlFile:
         return self.root.tag
 
     def named(self, tag: str) -> list[Element]:
-        """The children of the root with that name, with all that is in them."""
+        """Return the children of the root with the tag, complete with their descendants."""
         return [self._whole(child) for child in self.root.named(tag)]
 
     def uses_of(self, substitution: str) -> int:
-        """How many elements take their value from the substitution."""
+        """Count the elements that take their value from the substitution."""
         return self._scan.uses[substitution]
 
     def line_of(self, element: Element) -> int:
-        """The number of the line that the element begins in."""
+        """Return the number of the line in which the element begins."""
         return 1 + len(_LINE_END.findall(self.text, 0, element.start))
 
     def _whole(self, child: Element) -> Element:
-        """A child of the root as it is in the text, with all that is in it."""
+        """Parse a child of the root with its descendants."""
         text = self.text[child.start : child.end]
         whole = scan(text, self.path, fragment=True).root
         for element in (whole, *whole.below()):
@@ -94,11 +94,11 @@ class XmlFile:
         return whole
 
     def indent_of(self, element: Element) -> bytes | None:
-        """The white space before the element on its line; None when something else is there too."""
+        """Return the white space before the element on its line; None after other text on the line."""
         return indent_at(self.text, element.start)
 
     def child_indent(self, parent: Element) -> bytes:
-        """How far children of the element are indented, or would be."""
+        """Return the indentation of the children of the element, also if it has none."""
         found = (self.indent_of(child) for child in parent.children)
         first = next((indent for indent in found if indent is not None), None)
         if first is not None:
@@ -107,9 +107,9 @@ class XmlFile:
         return self.unit() if parent is self.root else (own or b"") + self.unit()
 
     def unit(self, near: Element | None = None) -> bytes:
-        """How much deeper a child is than its parent, as the first one is written that has a line to itself.
+        """Return the additional indentation of a child, taken from the first element that has its own line.
 
-        The children of ``near`` are asked first.
+        The descendants of ``near`` count first.
         """
         for element in near.below() if near is not None else ():
             unit = unit_between(self.text, element.parent or self.root, element)
@@ -120,7 +120,7 @@ class XmlFile:
     def insertion(
         self, lines: Sequence[bytes], parent: Element, after: Element | None = None
     ) -> list[Splice]:
-        """Put lines of text into the element, by default as its last; ``removal`` undoes it to the byte."""
+        """Return splices that add lines to the element, by default at its end. `removal` undoes them."""
         indent = self.child_indent(parent)
         text = b"".join(self.line_end + indent + line for line in lines)
         if after is not None:
@@ -146,7 +146,7 @@ class XmlFile:
         return [Splice(parent.open_end - len(b"/>"), parent.end, b">" + text + end)]
 
     def removal(self, element: Element) -> list[Splice]:
-        """Take the element out, with the line that it has for itself."""
+        """Return splices that remove the element, and its line if it is alone there."""
         start = element.start - len(indented) if (indented := self.indent_of(element)) is not None else -1
         if start > 0:
             start -= 2 if self.text[start - 2 : start] == b"\r\n" else 1
@@ -163,9 +163,9 @@ class XmlFile:
         return self.text[self.root.close_start : self.root.end].endswith(_WAS_EMPTY)
 
     def spliced(self, splices: Sequence[Splice], changing: str) -> XmlFile:
-        """The file after the splices; all of them lie in children of the root that are called ``changing``.
+        """Apply splices, all of them in children of the root called ``changing``; return the new version.
 
-        Raises PartMoveError when the result is not the same file in all other respects.
+        Raises PartMoveError if anything else changed in the file.
         """
         text, at = [], 0
         for start, end, put in sorted(splices, key=lambda splice: splice[:2]):
@@ -173,26 +173,26 @@ class XmlFile:
             at = end
         text.append(self.text[at:])
         after = XmlFile(self.path, self._encoding.encode(b"".join(text)))
-        if self._all_but(changing) != after._all_but(changing):
+        if self._without(changing) != after._without(changing):
             raise PartMoveError(
                 f"{self.path} is written in a way that does not allow changing <{changing}> alone",
                 remedy=f"Give <{changing}> a line of its own, or edit the file by hand",
             )
         return after
 
-    def _all_but(self, tag: str) -> tuple[list[bytes], list[bytes]]:
-        """What the file says, and how, without the children of the root that have the name; for comparing."""
+    def _without(self, tag: str) -> tuple[list[bytes], list[bytes]]:
+        """Return content and bytes without the root's children with the tag, for comparisons."""
         text = self.text
         others = [child for child in self.root.children if child.tag != tag]
         written = hashlib.sha256()
         for child in others:
             written.update(text[child.start : child.end])
         around = text[: self.root.start], text[self.root.end :]
-        return self._scan.digest.all_but(tag), [*around, written.digest()]
+        return self._scan.digest.without(tag), [*around, written.digest()]
 
 
 def _read_by_lxml(text: bytes, path: str) -> Digest:
-    """What lxml reads in the text, which expat has read already; no tree is made of it."""
+    """Return what lxml reads in the text, after expat; builds no tree."""
     digest = Digest()
     parser = etree.XMLParser(
         target=cast(Any, digest),
@@ -207,6 +207,6 @@ def _read_by_lxml(text: bytes, path: str) -> Digest:
     except etree.XMLSyntaxError as error:
         raise FormatError(
             f"{path} cannot be read by lxml: {error.msg}",
-            remedy="Leave out what it stumbles over, or edit the file by hand",
+            remedy="Remove that from it, or edit the file by hand",
         ) from error
     return digest

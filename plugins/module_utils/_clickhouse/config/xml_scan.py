@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where each element of an XML text begins and ends, as expat sees it."""
+"""Finds the positions of the elements of an XML text with expat."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 _BLANKS = b" \t"
 _LINE_ENDS = b"\r\n"
 _INCL = "incl"
-# Between the parts of a name that expat has resolved; no XML text can have it.
+# Separates the parts of a name that expat has resolved. No XML text can contain this character.
 _PARTS = "\x01"
 _NO_ATTRIBUTES: Mapping[str, str] = {}
 
 
 def is_true(text: str) -> bool:
-    """Whether ClickHouse takes the text of an element for true."""
+    """Whether ClickHouse reads the text of an element as true."""
     return text.strip().lower() in _TRUE
 
 
 def indent_at(text: bytes, start: int) -> bytes | None:
-    """The white space on the line before ``start``; None when something else is there too."""
+    """Return the white space on the line before ``start``; None if the line has other text before it."""
     begin = start
     while begin and text[begin - 1] in _BLANKS:
         begin -= 1
@@ -37,15 +37,15 @@ def indent_at(text: bytes, start: int) -> bytes | None:
 
 
 class Element:
-    """One element; the positions are those of bytes in the text.
+    """One element. Positions are byte offsets in the text.
 
-    tag: as it is written, with its prefix.
-    start, open_end: where the start tag begins, and where it ends.
-    close_start, end: the same of the end tag; for ``<a/>`` both are ``open_end``.
-    text: what it says itself, without its children.
+    tag: as written, with its prefix.
+    start, open_end: beginning and end of the start tag.
+    close_start, end: beginning and end of the end tag; for ``<a/>`` both equal ``open_end``.
+    text: its own text, without that of its children.
     """
 
-    # A large file has millions of them.
+    # A large file has millions of elements.
     __slots__ = ("attributes", "children", "close_start", "end", "open_end", "parent", "start", "tag", "text")
 
     def __init__(
@@ -61,30 +61,30 @@ class Element:
 
     @property
     def is_empty_tag(self) -> bool:
-        """Whether it is written as ``<a/>``."""
+        """Whether the element is written as ``<a/>``."""
         return self.open_end == self.end
 
     def named(self, tag: str) -> list[Element]:
-        """Its children with that name."""
+        """Return the children with the tag."""
         return [child for child in self.children if child.tag == tag]
 
     def below(self) -> Iterator[Element]:
-        """All elements in it, in their order."""
-        waiting = self.children[::-1]
-        while waiting:
-            element = waiting.pop()
+        """Yield all descendants in document order."""
+        pending = self.children[::-1]
+        while pending:
+            element = pending.pop()
             yield element
-            waiting += element.children[::-1]
+            pending += element.children[::-1]
 
 
 class Scan:
-    """What one pass over a text finds.
+    """The results of one pass over a text.
 
-    root: the root, with as many levels of elements below it as were asked for.
-    unit: how much deeper the first element is than its parent, of those where both have a line to themselves;
-        empty when there is none.
-    uses: how many elements have the attribute ``incl`` with that value.
-    digest: what the text says, for comparing.
+    root: the root, with the requested number of levels below it.
+    unit: additional indentation of the first element that has a line of its own, as its parent has; else
+        empty.
+    uses: value of ``incl`` → number of elements with the value.
+    digest: digest of the content, for comparisons.
     """
 
     def __init__(self) -> None:
@@ -97,11 +97,11 @@ class Scan:
 def scan(text: bytes, path: str, levels: int = sys.maxsize, *, fragment: bool = False) -> Scan:
     """Find the elements with their positions.
 
-    With ``levels``, only those at most so many below the root are kept, the last of these without their text:
-    a file may be large, and most of it concerns nobody here. A ``fragment`` may have prefixes that are bound
-    around it.
+    levels: how many levels below the root are kept, the last one without texts. A file may be large, and most
+        of it is irrelevant.
+    fragment: whether prefixes may be bound outside of the text.
 
-    Raises FormatError: it is not well-formed, or has entities of its own.
+    Raises FormatError if the text is not well-formed or declares entities.
     """
     parser = expat.ParserCreate("UTF-8", None if fragment else _PARTS)
     if not fragment:
@@ -118,7 +118,7 @@ def scan(text: bytes, path: str, levels: int = sys.maxsize, *, fragment: bool = 
 
 
 class _Scanner:
-    """Listens to expat; everything that has no handler of its own goes to ``_other``."""
+    """The expat handlers; ``_other`` handles every event without a handler of its own."""
 
     def __init__(self, parser: expat.XMLParserType, text: bytes, path: str, levels: int) -> None:
         self.found = Scan()
@@ -127,7 +127,7 @@ class _Scanner:
         self._path = path
         self._levels = levels
         self._open: list[Element] = []
-        self._said: list[list[str]] = []
+        self._texts: list[list[str]] = []
         self._has_subset = False
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
@@ -141,8 +141,8 @@ class _Scanner:
 
     def _start(self, name: str, named: dict[str, str]) -> None:
         self._other()
-        tag = _as_written(name)
-        attributes = {_as_written(each): text for each, text in named.items()} if named else _NO_ATTRIBUTES
+        tag = _qualified(name)
+        attributes = {_qualified(each): text for each, text in named.items()} if named else _NO_ATTRIBUTES
         found, depth = self.found, len(self._open)
         parent = self._open[-1] if depth else None
         element = Element(tag, self._parser.CurrentByteIndex, parent, attributes)
@@ -155,13 +155,13 @@ class _Scanner:
         if _INCL in attributes:
             found.uses[attributes[_INCL]] += 1
         self._open.append(element)
-        self._said.append([])
+        self._texts.append([])
         found.digest.start(tag, attributes)
 
     def _characters(self, data: str) -> None:
         self._other()
         if len(self._open) < self._levels:
-            self._said[-1].append(data)
+            self._texts[-1].append(data)
         self.found.digest.data(data)
 
     def _comment(self, data: str) -> None:
@@ -173,7 +173,7 @@ class _Scanner:
         self.found.digest.pi(target, data)
 
     def _other(self, _data: str = "") -> None:
-        """Whatever comes first after a start tag tells where that has ended."""
+        """Set the end of a start tag, which is where the next event begins."""
         if self._open and self._open[-1].open_end < 0:
             self._open[-1].open_end = self._parser.CurrentByteIndex
 
@@ -181,7 +181,7 @@ class _Scanner:
         is_first = self._open[-1].open_end < 0
         self._other()
         element = self._open.pop()
-        element.text = "".join(self._said.pop())
+        element.text = "".join(self._texts.pop())
         at = element.close_start = self._parser.CurrentByteIndex
         is_empty_tag = is_first and self._text.endswith(b"/>", 0, at)
         element.end = at if is_empty_tag else self._text.index(b">", at) + 1
@@ -201,13 +201,13 @@ class _Scanner:
 
     def _refused(self, what: str) -> FormatError:
         return FormatError(
-            f"{self._path} {what}, which can stand for other files or for endless text, so it is not read",
-            remedy="Write what it stands for into the file itself",
+            f"{self._path} {what}. It could refer to other files or to endless text, so the file is not read",
+            remedy="Write the value into the file itself",
         )
 
 
-def _as_written(name: str) -> str:
-    """The name with its prefix, of one with its namespace, or of one that has none."""
+def _qualified(name: str) -> str:
+    """Return the name with its prefix and without its namespace."""
     if _PARTS not in name:
         return name
     _namespace, local, *prefix = name.split(_PARTS)
@@ -215,7 +215,7 @@ def _as_written(name: str) -> str:
 
 
 def unit_between(text: bytes, parent: Element, child: Element) -> bytes:
-    """How much deeper the child is indented; empty unless both have a line to themselves and it is deeper."""
+    """Return the additional indentation of the child; b"" unless both have lines of their own."""
     inner = indent_at(text, child.start)
     if not inner:
         return b""

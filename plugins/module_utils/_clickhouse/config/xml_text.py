@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The bytes of an XML file as text and back: its encoding and its byte order mark."""
+"""Decodes and encodes the bytes of an XML file, with its encoding and its byte order mark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..._partmove.errors import FormatError
 
-# The encodings that the XML parser of ClickHouse reads, and what Python calls them.
+# The encodings that the XML parser of ClickHouse reads → Python's names for them.
 _CODECS = {
     **dict.fromkeys(("UTF-8", "UTF8"), "utf-8"),
     "UTF-16": "utf-16",
@@ -24,7 +24,7 @@ _CODECS = {
     **dict.fromkeys(("WINDOWS-1251", "CP1251"), "cp1251"),
     **dict.fromkeys(("WINDOWS-1252", "CP1252"), "cp1252"),
 }
-# Byte order marks, the longer ones first: that of UTF-32 begins with that of UTF-16.
+# Byte order marks. The longer ones come first: the mark of UTF-32 begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, ""),
     (codecs.BOM_UTF32_BE, ""),
@@ -38,20 +38,20 @@ _DECLARED = re.compile(rb"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][\w.-]*)
 
 
 class Encoding(NamedTuple):
-    """How a file writes its text: the byte order mark, if any, and Python's name of the codec."""
+    """Encoding of a file: its byte order mark, if any, and Python's name of the codec."""
 
     mark: bytes
     codec: str
 
     def encode(self, utf8: bytes) -> bytes:
-        """The bytes of the file; what the codec cannot write becomes a character reference."""
+        """Encode the text. Characters that the codec lacks become character references."""
         return self.mark + utf8.decode().encode(self.codec, "xmlcharrefreplace")
 
 
 def decode(data: bytes, path: str) -> tuple[bytes, Encoding]:
-    """The text of the file in UTF-8, without the byte order mark, and how to get back to its bytes.
+    """Return the text in UTF-8 without byte order mark, and the encoding that restores the bytes.
 
-    Raises FormatError: the encoding is not known, or the bytes are not of that encoding.
+    Raises FormatError if the encoding is unknown, or if the bytes do not fit the encoding.
     """
     encoding = _encoding_of(data, path)
     try:
@@ -78,7 +78,7 @@ def _encoding_of(data: bytes, path: str) -> Encoding:
     declared = _DECLARED.match(data)
     name = declared[1].decode() if declared else "UTF-8"
     codec = _CODECS.get(name.upper(), "")
-    # Without a mark, and without the zero bytes that were looked for above, it is no UTF-16.
+    # Without a mark and without the zero bytes checked above, the file cannot be UTF-16.
     if codec in ("", "utf-16"):
         raise _unknown(path, name)
     return Encoding(b"", codec)
@@ -86,6 +86,6 @@ def _encoding_of(data: bytes, path: str) -> Encoding:
 
 def _unknown(path: str, name: str) -> FormatError:
     return FormatError(
-        f"{path} is said to be in the encoding {name}, which cannot be read here",
+        f"{path} is declared to be in the encoding {name}, which this collection cannot read",
         remedy="Save it as UTF-8",
     )

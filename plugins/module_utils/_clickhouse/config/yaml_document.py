@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A YAML file of a configuration, which newer servers read; it is looked into, and never edited."""
+"""A YAML file of a configuration, as newer servers read it. This collection never edits it."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ try:
 except ImportError:
     yaml = None  # type: ignore[assignment]
 
-# What a server calls the root of a file that has no root, and what it takes for one.
+# The root that a server gives to a file without a root, and the tags that it accepts as a root.
 _ROOT = "clickhouse"
 _ROOTS = (_ROOT, "yandex")
 _ENDINGS = (".yaml", ".yml")
 _ATTRIBUTE = "@"
-# Aliases let a small file stand for a large one.
+# With aliases, a small file can stand for a very large one.
 _MOST_ELEMENTS = 100_000
 
 
 def is_yaml(path: str) -> bool:
-    """Whether a server takes the file for YAML."""
+    """Whether a server reads the file as YAML."""
     return path.endswith(_ENDINGS)
 
 
 class YamlFile:
-    """One file, in the shape of the elements that a server makes of it; their positions are their lines.
+    """One file, as the elements that a server makes of it. The position of an element is its line.
 
-    A file that does not speak of what is asked for is not parsed: PyYAML may be missing where modules run.
+    A file that does not contain the requested name is not parsed, because PyYAML may be missing on managed
+    hosts.
     """
 
     def __init__(self, path: str, data: bytes) -> None:
@@ -50,21 +51,21 @@ class YamlFile:
         return _ROOT
 
     def named(self, tag: str) -> list[Element]:
-        """The children of the root with that name; raises FormatError when the file is not understood."""
-        return self._parsed().named(tag) if self._speaks_of(tag) else []
+        """Return the children of the root with the tag. Raises FormatError if the file cannot be parsed."""
+        return self._parsed().named(tag) if self._contains(tag) else []
 
     def uses_of(self, substitution: str) -> int:
-        """How many elements take their value from the substitution."""
-        if not self._speaks_of(substitution):
+        """Count the elements that take their value from the substitution."""
+        if not self._contains(substitution):
             return 0
         return sum(each.attributes.get("incl") == substitution for each in self._parsed().below())
 
     def line_of(self, element: Element) -> int:
-        """The number of the line that the element begins in."""
+        """Return the number of the line in which the element begins."""
         return element.start
 
-    def _speaks_of(self, word: str) -> bool:
-        """Whether a line that is not a comment has the word."""
+    def _contains(self, word: str) -> bool:
+        """Whether a line that is no comment contains the word."""
         pattern = rf"^(?!\s*#).*(?<![\w-]){re.escape(word)}(?![\w-])"
         return re.search(pattern.encode(), self._data, re.MULTILINE) is not None
 
@@ -89,25 +90,25 @@ class YamlFile:
                 f"{self.path} is not YAML: {line}{problem}", remedy="Correct it first"
             ) from error
         root = Element(_ROOT, 1, None)
-        waiting = [(document, root)]
+        pending = [(document, root)]
         count = 0
-        while waiting:
-            node, element = waiting.pop()
+        while pending:
+            node, element = pending.pop()
             count += 1
             if count > _MOST_ELEMENTS:
                 raise FormatError(
                     f"{self.path} stands for more than {_MOST_ELEMENTS} elements", remedy="Edit it by hand"
                 )
-            waiting += _put_into(element, node)
-        # The root may be written, too.
+            pending += _fill(element, node)
+        # The file may also contain the root itself.
         first = root.children[0] if len(root.children) == 1 else root
         return first if first.tag in _ROOTS and first.children else root
 
 
-def _put_into(element: Element, node: Any) -> Iterator[tuple[Any, Element]]:
-    """Let the element say what the node says, and yield its children, still empty, with their nodes."""
+def _fill(element: Element, node: Any) -> Iterator[tuple[Any, Element]]:
+    """Set the text and attributes of the element, and yield its children, still empty, with their nodes."""
     if isinstance(node, yaml.ScalarNode):
-        # An empty value is a null, which a server writes as an empty text.
+        # The server writes an empty value (null) as an empty text.
         element.text = "" if node.tag.endswith(":null") else node.value
     elif isinstance(node, yaml.MappingNode):
         attributes = {}
@@ -124,5 +125,5 @@ def _put_into(element: Element, node: Any) -> Iterator[tuple[Any, Element]]:
 
 
 def _items(node: Any) -> list[Any]:
-    """A sequence stands for so many elements of one name."""
+    """Return the items of a sequence, which stands for several elements with one name."""
     return list(node.value) if isinstance(node, yaml.SequenceNode) else [node]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What <zookeeper> and <cold_zookeeper> say, and how an element is brought to say it."""
+"""The content of <zookeeper> and <cold_zookeeper>, and the edits that give an element this content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]"
 
 
 class Node(NamedTuple):
-    """One member of an ensemble, as ClickHouse is told of it."""
+    """One member of an ensemble, as in the configuration of ClickHouse."""
 
     host: str
     port: str = DEFAULT_PORT
@@ -33,24 +33,24 @@ class Node(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Host and port, equal for equal members."""
+        """Host and port; equal for equal members."""
         return f"{self.host.lower()}:{self.port}"
 
 
 @dataclass(frozen=True)
 class ElementContent:
-    """What <zookeeper> or <cold_zookeeper> has to say.
+    """The desired content of <zookeeper> or <cold_zookeeper>.
 
     nodes: every member, in any order.
-    settings: text by name (`SETTINGS`), ``""`` for one that must not be there; those that are not named are
-        left alone.
+    settings: name (`SETTINGS`) → text; ``""`` for a setting that must not exist. Other settings stay
+        unchanged.
     """
 
     nodes: tuple[Node, ...]
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what no ensemble could be reached with."""
+        """Raise PartMoveError for content with which no ensemble could be reached."""
         if not self.nodes:
             raise PartMoveError("No nodes are given", remedy="Name every member of the ensemble in nodes")
         for node in self.nodes:
@@ -72,10 +72,10 @@ class ElementContent:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> ElementContent:
-        """What the options of the module ask for; raises PartMoveError."""
+        """Build the content from the options of the module. Raises PartMoveError."""
         nodes = tuple(Node(each["host"], str(each["port"]), each["secure"]) for each in params["nodes"] or ())
-        given = {name: params[name] for name in SETTINGS if params[name] is not None}
-        return cls(nodes, {name: str(value) if value else "" for name, value in given.items()})
+        present = {name: params[name] for name in SETTINGS if params[name] is not None}
+        return cls(nodes, {name: str(value) if value else "" for name, value in present.items()})
 
     def _check_settings(self) -> None:
         for name, text in self.settings.items():
@@ -84,7 +84,7 @@ class ElementContent:
             if _CONTROL_CHARACTER.search(text) or text != text.strip():
                 raise PartMoveError(
                     f"{name} has a character that cannot be written, or white space around it",
-                    remedy="Look for a line break at its end",
+                    remedy="Check whether it ends with a line break",
                 )
         self._check_root(self.settings.get("root", ""))
         user, _colon, password = self.settings.get("identity", "").partition(":")
@@ -104,14 +104,14 @@ class ElementContent:
 
 
 def nodes_of(element: Element, path: str) -> list[tuple[Element, Node]]:
-    """The members that the element names; raises FormatError for what only the server can resolve."""
-    # The server takes every child whose name begins with it, such as <node1>.
+    """Return the members of the element. Raises FormatError for values that only the server can resolve."""
+    # The server uses every child whose tag begins with "node", such as <node1>.
     children = [child for child in element.children if child.tag.startswith("node")]
     return [(child, _node_of(child, path)) for child in children]
 
 
 def setting_of(element: Element, name: str, path: str) -> Element | None:
-    """The child that holds the setting; raises FormatError where it is there twice."""
+    """Return the child with the setting, or None. Raises FormatError if the setting exists twice."""
     found = element.named(name)
     if len(found) > 1:
         raise FormatError(
@@ -120,36 +120,36 @@ def setting_of(element: Element, name: str, path: str) -> Element | None:
     return found[0] if found else None
 
 
-def rendered(open_tag: str, tag: str, wanted: ElementContent, unit: bytes, remark: str = "") -> list[bytes]:
-    """The lines of a new element, each without the indentation of the element itself."""
+def render(open_tag: str, tag: str, desired: ElementContent, unit: bytes, remark: str = "") -> list[bytes]:
+    """Return the lines of a new element, without the indentation of the element itself."""
     inner = [remark.encode()] if remark else []
-    for index, node in enumerate(wanted.nodes, start=1):
+    for index, node in enumerate(desired.nodes, start=1):
         inner += _node_lines(node, index, unit)
-    inner += [_setting_line(name, wanted.settings[name]) for name in SETTINGS if wanted.settings.get(name)]
+    inner += [_setting_line(name, desired.settings[name]) for name in SETTINGS if desired.settings.get(name)]
     return [open_tag.encode(), *(unit + line for line in inner), f"</{tag}>".encode()]
 
 
-def edits(file: XmlFile, element: Element, wanted: ElementContent) -> list[Splice]:
-    """The splices that make an element that is there say what is wanted; none if it does."""
+def edits_to(file: XmlFile, element: Element, desired: ElementContent) -> list[Splice]:
+    """Return the splices that give an existing element the desired content; none if it has the content."""
     present = nodes_of(element, file.path)
-    kept: dict[Node, Element] = {}
+    remaining: dict[Node, Element] = {}
     splices = []
     for child, node in present:
-        if node in wanted.nodes and node not in kept:
-            kept[node] = child
+        if node in desired.nodes and node not in remaining:
+            remaining[node] = child
         else:
             splices += file.removal(child)
-    free = _free_indexes(kept.values(), len(wanted.nodes))
-    new_nodes = [node for node in wanted.nodes if node not in kept]
+    free = _free_indexes(remaining.values(), len(desired.nodes))
+    new_nodes = [node for node in desired.nodes if node not in remaining]
     lines = [line for node in new_nodes for line in _node_lines(node, free.pop(0), file.unit(element))]
     last = present[-1][0] if present else None
     new_settings: list[bytes] = []
-    for name in (each for each in SETTINGS if each in wanted.settings):
+    for name in (each for each in SETTINGS if each in desired.settings):
         child_or_none = setting_of(element, name, file.path)
         if child_or_none is None:
-            new_settings += [_setting_line(name, wanted.settings[name])] if wanted.settings[name] else []
+            new_settings += [_setting_line(name, desired.settings[name])] if desired.settings[name] else []
         else:
-            splices += _setting_edits(file, child_or_none, wanted.settings[name])
+            splices += _setting_edits(file, child_or_none, desired.settings[name])
     if last is None or last is element.children[-1]:
         lines, new_settings = lines + new_settings, []
     if lines:
@@ -171,11 +171,11 @@ def _node_of(child: Element, path: str) -> Node:
 
 
 def _refuse_substitution(element: Element, path: str) -> None:
-    given = [name for name in SUBSTITUTIONS if name in element.attributes]
-    if given:
+    present = [name for name in SUBSTITUTIONS if name in element.attributes]
+    if present:
         raise FormatError(
-            f"<{element.tag}> in {path} has the attribute {given[0]}, so what it says is not known here",
-            remedy="Write its value into the file, or change the place where it comes from by hand",
+            f"<{element.tag}> in {path} has the attribute {present[0]}, so its value is unknown here",
+            remedy="Write its value into the file, or change the source of the value by hand",
         )
 
 
@@ -200,7 +200,7 @@ def _node_lines(node: Node, index: int, unit: bytes) -> list[bytes]:
     return [f'<node index="{index}">'.encode(), *lines, b"</node>"]
 
 
-def _free_indexes(kept: Iterable[Element], count: int) -> list[int]:
-    """Numbers for new nodes, from 1, that no node has that stays."""
-    used = {child.attributes.get("index", "") for child in kept}
+def _free_indexes(remaining: Iterable[Element], count: int) -> list[int]:
+    """Return numbers for new nodes, from 1, that no remaining node has."""
+    used = {child.attributes.get("index", "") for child in remaining}
     return [index for index in range(1, len(used) + count + 1) if str(index) not in used]

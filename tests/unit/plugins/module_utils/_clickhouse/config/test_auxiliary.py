@@ -45,7 +45,7 @@ def check(before: MemoryConfig, style: Style) -> MemoryConfig:
     others = [child.content() for each in Config(before).sections(PARENT)[:1] for child in each.children]
     present = before.after(ensure_present(before, COLD, WANTED, style))
     (section, *_more) = Config(present).sections(COLD)
-    assert section.says(WANTED)
+    assert section.has(WANTED)
     (parent, *_more) = Config(present).sections(PARENT)
     assert [child.content() for child in parent.children if child.tag != "cold"] == others
     assert ensure_present(present, COLD, WANTED, style).edits == ()
@@ -103,7 +103,7 @@ def test_one_that_is_there_is_corrected_where_it_is() -> None:
     assert OTHER in text
     assert "<!-- kept --><node><host>c1</host></node>" in text
     assert "gone" not in text
-    assert Config(present).sections(COLD)[0].says(WANTED)
+    assert Config(present).sections(COLD)[0].has(WANTED)
     # What somebody else wrote stays when it is empty.
     absent = present.after(ensure_absent(present, COLD, INLINE))
     assert (
@@ -126,7 +126,7 @@ def test_a_reference_is_followed(reference: str, meaning: str) -> None:
     assert (change.style, change.substitutions_path) == ("incl", METRIKA)
     present = before.after(change)
     assert present.files[MAIN] == before.files[MAIN]
-    assert Config(present).sections(COLD)[0].says(WANTED)
+    assert Config(present).sections(COLD)[0].has(WANTED)
     absent = present.after(ensure_absent(present, COLD, INLINE))
     assert Config(absent).sections(COLD) == []
     others = [child.tag for child in Config(absent).sections(PARENT)[0].children]
@@ -139,11 +139,11 @@ def test_a_reference_is_followed(reference: str, meaning: str) -> None:
         (config(f"<{PARENT}/>"), INLINE, "is empty"),
         (config(f"<{PARENT} from_env='X'/>"), DROP_IN, "only the server can resolve"),
         (config("", zz=f"<{PARENT} replace='1'>{OTHER}</{PARENT}>"), INLINE, "would not find"),
-        (config("", zz=f"<{PARENT} a='1'>{OTHER}</{PARENT}>"), INLINE, "what is beside it"),
+        (config("", zz=f"<{PARENT} a='1'>{OTHER}</{PARENT}>"), INLINE, "without changing its siblings"),
         (config(f"<{PARENT} a='1'>{OTHER}</{PARENT}>"), DROP_IN, "would not find"),
         (config(f"<{PARENT}><cold from_env='X'/></{PARENT}>"), DROP_IN, "from_env"),
-        (config(f"<{PARENT}><cold/><cold/></{PARENT}>"), DROP_IN, "is there 2 times"),
-        (config(""), Style("incl", PARENT, "a.xml"), "not written as a reference"),
+        (config(f"<{PARENT}><cold/><cold/></{PARENT}>"), DROP_IN, "exists 2 times"),
+        (config(""), Style("incl", PARENT, "a.xml"), "cannot be written as a reference"),
     ],
 )
 def test_refusals(before: MemoryConfig, style: Style, words: str) -> None:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.diff import ShownEdit, shown
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.diff import (
+    MaskedEdit,
+    mask_edit,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.draft import FileEdit
 from support.files.configs import ENCODED, MAIN
 
@@ -27,10 +30,10 @@ SECRETS = """<yandex>
 """
 
 
-def edit(before: str | None, after: str | None, encoded: str = "as written") -> ShownEdit:
+def edit(before: str | None, after: str | None, encoded: str = "as written") -> MaskedEdit:
     encode = ENCODED[encoded]
     versions = [None if text is None else encode(text) for text in (before, after)]
-    return shown(FileEdit(MAIN, *versions), ELEMENT, SUBSTITUTION)
+    return mask_edit(FileEdit(MAIN, *versions), ELEMENT, SUBSTITUTION)
 
 
 @pytest.mark.parametrize("encoded", ["as written", "CRLF", "CR", "UTF-16", "Latin-1"])

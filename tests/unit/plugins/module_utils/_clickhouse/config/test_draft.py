@@ -32,8 +32,8 @@ def test_several_edits_of_a_file_are_one(draft: Draft) -> None:
         now = main(draft)
         draft.put(now, now.insertion([line], now.root), line[1:2].decode())
     assert draft.edits() == (FileEdit(MAIN, TEXT, b"<yandex><a/><b/><a>2</a>\n    <c/>\n    <d/></yandex>"),)
-    assert [len(draft.config().pieces(tag)) for tag in "acd"] == [3, 1, 1]
-    assert draft.before.pieces("c") == []
+    assert [len(draft.config().occurrences(tag)) for tag in "acd"] == [3, 1, 1]
+    assert draft.before.occurrences("c") == []
 
 
 def test_what_changes_nothing_is_no_edit(draft: Draft) -> None:
@@ -42,9 +42,9 @@ def test_what_changes_nothing_is_no_edit(draft: Draft) -> None:
 
 
 def test_elements_of_one_name_go_from_the_last_to_the_first_and_once_each(draft: Draft) -> None:
-    first, last, _yaml = draft.before.pieces("a")
-    for piece in (last, last, first):
-        draft.remove(piece)
+    first, last, _yaml = draft.before.occurrences("a")
+    for occurrence in (last, last, first):
+        draft.remove(occurrence)
     assert draft.edits() == (FileEdit(MAIN, TEXT, b"<yandex><b/></yandex>"),)
 
 
@@ -59,4 +59,4 @@ def test_files_that_come_and_go(draft: Draft) -> None:
 
 def test_yaml_is_not_edited(draft: Draft) -> None:
     with pytest.raises(FormatError, match=f"^{YAML} is YAML, which is read here and not edited"):
-        draft.remove(draft.before.pieces("a")[2])
+        draft.remove(draft.before.occurrences("a")[2])

@@ -222,10 +222,10 @@ REFUSED = {
     ),
     "empty": ({MAIN: b""}, "is not well-formed XML: line 1: no element found"),
     "missing": ({}, "does not exist. Give the path of the config.xml"),
-    "root": ({MAIN: b"<company/>"}, "has the root <company>, and no server looks for <include_from> there"),
+    "root": ({MAIN: b"<company/>"}, "has the root <company>, where no server searches for <include_from>"),
     "external entity": (
         {MAIN: b'<!DOCTYPE yandex [<!ENTITY x SYSTEM "file:///etc/shadow">]><yandex>&x;</yandex>'},
-        "declares the entity x, which can stand for other files",
+        "declares the entity x. It could refer to other files",
     ),
     "entity bomb": (
         {
@@ -233,7 +233,7 @@ REFUSED = {
             + b"".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">'.encode() for n in range(1, 12))
             + b"]><yandex>&a11;</yandex>"
         },
-        "declares the entity a, which can stand for other files or for endless text",
+        "declares the entity a. It could refer to other files or to endless text",
     ),
     "parameter entity": (
         {MAIN: b'<!DOCTYPE yandex [<!ENTITY % x SYSTEM "http://127.0.0.1:1/x"> %x;]><yandex/>'},
@@ -257,14 +257,14 @@ REFUSED = {
     ),
     "twice in a file": (
         {MAIN: f"<yandex>\n\n<{COLD}>{OTHER_MEMBER}</{COLD}>\n<{COLD} incl='x'/></yandex>".encode()},
-        f"<{COLD}> is there 2 times: in {MAIN} line 3 and in {MAIN} line 4",
+        f"<{COLD}> exists 2 times: in {MAIN} line 3 and in {MAIN} line 4",
     ),
     "twice in two files": (
         {
             MAIN: f"<yandex>\r<{COLD}>{OTHER_MEMBER}</{COLD}></yandex>".encode(),
             DROP_IN: f"<yandex><{COLD}>{MEMBER}</{COLD}></yandex>".encode(),
         },
-        f"<{COLD}> is there 2 times: in {MAIN} line 2 and in {DROP_IN} line 1",
+        f"<{COLD}> exists 2 times: in {MAIN} line 2 and in {DROP_IN} line 1",
     ),
     "YAML": (
         {MAIN: b"<clickhouse/>", "/etc/clickhouse-server/config.d/a.yaml": b"cold_zookeeper:\n  node: c1\n"},
@@ -308,11 +308,11 @@ REFUSED = {
     ),
     "removed by a drop-in": (
         {MAIN: b"<yandex/>", DROP_IN: f"<yandex>\n<{COLD} optional='true' remove='1'/></yandex>".encode()},
-        f"not find in <{COLD}> what is wanted, because of what is in {DROP_IN} line 2",
+        f"not find the desired <{COLD}>, because of {DROP_IN} line 2",
     ),
     "incl and more": (
         {MAIN: f"<yandex><{COLD} incl='x'>{MEMBER}</{COLD}></yandex>".encode()},
-        "has incl and elements of its own as well",
+        "has incl and also elements of its own",
     ),
     "node from elsewhere": (
         {MAIN: f"<yandex><{COLD}><node><host from_env='H'/></node></{COLD}></yandex>".encode()},
@@ -469,7 +469,7 @@ def test_sections_that_together_say_what_is_wanted_stay_as_they_are() -> None:
     before = MemoryConfig(ZOOKEEPERS["in several files"])
     wanted = ElementContent((Node("c9"),), {"root": "/x"})
     assert ensure_present(before, "zookeeper", wanted, STYLE).edits == ()
-    with pytest.raises(PartMoveError, match=f"is there 2 times: in {MAIN} line 1 and in {DROP_IN} line 1"):
+    with pytest.raises(PartMoveError, match=f"exists 2 times: in {MAIN} line 1 and in {DROP_IN} line 1"):
         ensure_present(before, "zookeeper", ElementContent((Node("c9"),), {"root": "/y"}), STYLE)
 
 

@@ -34,12 +34,12 @@ GAPS = st.sampled_from(["", "", " ", "\n", "\n    ", "\n  ", "\n\n\t", "\n \n   
 @st.composite
 def contents(draw: st.DrawFn, depth: int = 0) -> str:
     """What may be between two tags: text, comments, elements, with any white space."""
-    parts = draw(st.lists(st.one_of(GAPS, pieces(depth)), max_size=5))
+    parts = draw(st.lists(st.one_of(GAPS, occurrences(depth)), max_size=5))
     return "".join(parts)
 
 
 @st.composite
-def pieces(draw: st.DrawFn, depth: int) -> str:
+def occurrences(draw: st.DrawFn, depth: int) -> str:
     """One comment, instruction, character section, text or element."""
     words = draw(WORDS)
     kind = draw(
@@ -62,12 +62,12 @@ def pieces(draw: st.DrawFn, depth: int) -> str:
 
 @st.composite
 def documents(draw: st.DrawFn, extra: st.SearchStrategy[str]) -> str:
-    """A configuration with one more piece somewhere below its root."""
+    """A configuration with one more occurrence somewhere below its root."""
     root = draw(st.sampled_from(["yandex", "clickhouse"]))
-    before, piece, after = draw(contents()), draw(extra), draw(contents())
+    before, occurrence, after = draw(contents()), draw(extra), draw(contents())
     prolog = draw(st.sampled_from(["", "<?xml version='1.0'?>", "<?xml version='1.0'?>\n<!-- x -->\n\n"]))
     end = draw(st.sampled_from(["", "\n", "\n<!-- end -->\n\n"]))
-    content = before + piece + after
+    content = before + occurrence + after
     tag = f"<{root}/>" if not content and draw(st.booleans()) else f"<{root}>{content}</{root}>"
     return prolog + tag + end
 

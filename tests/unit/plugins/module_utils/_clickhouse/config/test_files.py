@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.files import Config, only
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.files import Config, only_child
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.xml_document import XmlFile
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import Node
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
@@ -36,14 +36,14 @@ def test_an_element_is_found_in_the_file_that_has_it() -> None:
     assert (hot.origin.file.path, hot.nodes()) == (MAIN, [Node("c1")])
     assert (cold.origin.file.path, cold.nodes()) == (DROP_IN, [])
     assert both.sections("none") == []
-    assert [str(piece) for piece in both.pieces("zookeeper")] == [f"{MAIN} line 1"]
+    assert [str(occurrence) for occurrence in both.occurrences("zookeeper")] == [f"{MAIN} line 1"]
 
 
 def test_an_element_with_incl_says_what_the_substitution_says() -> None:
     both = config("<zookeeper incl='x'/>", metrika=f"<yandex><x>{NODES}</x></yandex>")
     (section,) = both.sections("zookeeper")
     assert section.nodes() == [Node("c1")]
-    found = both.meaning_of("x").found
+    found = both.value_of("x").found
     assert found is not None
     assert (found.file.path, found.element.tag) == (METRIKA, "x")
 
@@ -85,15 +85,15 @@ def test_of_files_of_substitutions_that_of_the_last_file_counts() -> None:
     [
         ("<include_from>a.xml</include_from>", "depends on the folder that the server is started in"),
         ("<include_from from_env='X'/>", "has the attribute from_env, which only the server can resolve"),
-        ("<include_from>/a.yaml</include_from>", "names a YAML file, which is not looked into"),
+        ("<include_from>/a.yaml</include_from>", "names a YAML file, which this collection does not read"),
     ],
 )
 def test_a_file_of_substitutions_that_is_not_known(main: str, problem: str) -> None:
     unknown = config(main)
     assert unknown.include_from() == ("", f"<include_from> in {MAIN} line 1 {problem}")
-    assert unknown.meaning_of("x").problem == unknown.include_from().problem
+    assert unknown.value_of("x").problem == unknown.include_from().problem
     assert unknown.paths() == [MAIN]
-    assert not unknown.takes_substitutions()
+    assert not unknown.supports_substitutions()
 
 
 def test_substitutions_may_be_in_a_file_that_is_merged() -> None:
@@ -140,9 +140,9 @@ def test_a_configuration_that_is_not_there_is_told() -> None:
 
 def test_only_one_element_may_have_a_name() -> None:
     file = XmlFile("f", b"<yandex><a/><b/>\n<b/></yandex>")
-    found = only(file, "a")
+    found = only_child(file, "a")
     assert found is not None
     assert found.tag == "a"
-    assert only(file, "c") is None
+    assert only_child(file, "c") is None
     with pytest.raises(FormatError, match="^f has <b> 2 times, in lines 1 and 2"):
-        only(file, "b")
+        only_child(file, "b")

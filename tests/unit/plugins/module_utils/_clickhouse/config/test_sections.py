@@ -9,11 +9,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.sections import (
-    Meaning,
-    Piece,
-    Said,
-    merged,
-    resolved,
+    MergedElement,
+    Occurrence,
+    SubstitutionValue,
+    merge_elements,
+    resolve,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.xml_document import XmlFile
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import (
@@ -33,14 +33,14 @@ def files(*contents: str) -> list[XmlFile]:
     return [XmlFile(str(index), f"<yandex>{each}</yandex>".encode()) for index, each in enumerate(contents)]
 
 
-def look_up(name: str) -> Meaning:
+def look_up(name: str) -> SubstitutionValue:
     found = SUBSTITUTIONS.named(name)
-    return Meaning(Piece(SUBSTITUTIONS, found[0])) if found else Meaning()
+    return SubstitutionValue(Occurrence(SUBSTITUTIONS, found[0])) if found else SubstitutionValue()
 
 
 def nodes(*contents: str) -> list[list[str]]:
     """The hosts of every <zk> that is left of the files."""
-    found = (resolved(each, look_up) for each in merged("zk", files(*contents)))
+    found = (resolve(each, look_up) for each in merge_elements("zk", files(*contents)))
     return [[node.host for node in said.nodes()] for said in found if said is not None]
 
 
@@ -81,26 +81,26 @@ def test_what_is_left_of_several_files(contents: list[str], expected: list[list[
 
 
 def test_every_piece_is_known() -> None:
-    (said,) = merged("zk", files(f"\n<zk>{A}</zk>", "<x/>", f"\n\n<zk>{B}</zk>"))
-    assert [str(piece) for piece in said.pieces] == ["0 line 2", "2 line 3"]
+    (said,) = merge_elements("zk", files(f"\n<zk>{A}</zk>", "<x/>", f"\n\n<zk>{B}</zk>"))
+    assert [str(occurrence) for occurrence in said.occurrences] == ["0 line 2", "2 line 3"]
     assert str(said.origin) == "0 line 2"
 
 
 @pytest.mark.parametrize("attribute", ["from_env", "from_zk"])
 def test_what_only_the_server_can_resolve_is_told(attribute: str) -> None:
-    (said,) = merged("zk", files(f"<zk>{A}<node><host {attribute}='x'/></node></zk>"))
-    found = resolved(said, look_up)
+    (said,) = merge_elements("zk", files(f"<zk>{A}<node><host {attribute}='x'/></node></zk>"))
+    found = resolve(said, look_up)
     assert found is not None
     assert found.nodes() == [Node("a")]
     assert list(found.problems()) == [
         f"<host> in 0 line 1 has the attribute {attribute}, which only the server can resolve"
     ]
-    assert not found.says(ElementContent((Node("a"),)))
+    assert not found.has(ElementContent((Node("a"),)))
 
 
 def test_a_substitution_that_is_not_known_is_told() -> None:
-    (said,) = merged("zk", files("<zk incl='z' optional='1'/>"))
-    found = resolved(said, lambda _name: Meaning(None, "nobody knows"))
+    (said,) = merge_elements("zk", files("<zk incl='z' optional='1'/>"))
+    found = resolve(said, lambda _name: SubstitutionValue(None, "nobody knows"))
     assert found is not None
     assert list(found.problems()) == ["nobody knows"]
 
@@ -111,8 +111,8 @@ def test_a_substitution_that_stands_for_itself_is_refused() -> None:
 
 
 def test_elements_that_are_too_deep_are_refused() -> None:
-    with pytest.raises(FormatError, match="^0 line 1 has elements in each other more than 50 levels deep"):
-        merged("zk", files(f"<zk>{'<a>' * 100}{'</a>' * 100}</zk>"))
+    with pytest.raises(FormatError, match="^0 line 1 has elements nested more than 50 levels deep"):
+        merge_elements("zk", files(f"<zk>{'<a>' * 100}{'</a>' * 100}</zk>"))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_elements_that_are_too_deep_are_refused() -> None:
     ],
 )
 def test_whether_it_says_what_is_wanted(inner: str, settings: dict[str, str], expected: bool) -> None:
-    (said,) = merged("zk", files(f"<zk>{inner}</zk>"))
-    found = resolved(said, look_up)
-    assert isinstance(found, Said)
-    assert found.says(ElementContent((Node("a"), Node("b")), settings)) is expected
+    (said,) = merge_elements("zk", files(f"<zk>{inner}</zk>"))
+    found = resolve(said, look_up)
+    assert isinstance(found, MergedElement)
+    assert found.has(ElementContent((Node("a"), Node("b")), settings)) is expected

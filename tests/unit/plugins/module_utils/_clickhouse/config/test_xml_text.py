@@ -57,10 +57,10 @@ def test_what_a_codec_cannot_write_becomes_a_reference() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"<?xml version='1.0' encoding='KOI8-R'?><a/>", "f is said to be in the encoding KOI8-R"),
-        (b"<?xml version='1.0' encoding='UTF-16'?><a/>", "f is said to be in the encoding UTF-16"),
-        (codecs.BOM_UTF32_LE, "f is said to be in the encoding UTF-32"),
-        (codecs.BOM_UTF32_BE, "f is said to be in the encoding UTF-32"),
+        (b"<?xml version='1.0' encoding='KOI8-R'?><a/>", "f is declared to be in the encoding KOI8-R"),
+        (b"<?xml version='1.0' encoding='UTF-16'?><a/>", "f is declared to be in the encoding UTF-16"),
+        (codecs.BOM_UTF32_LE, "f is declared to be in the encoding UTF-32"),
+        (codecs.BOM_UTF32_BE, "f is declared to be in the encoding UTF-32"),
         (b"\xff\xff", "f has bytes that are not utf-8"),
         (codecs.BOM_UTF16_LE + b"<", "f has bytes that are not utf-16-le"),
         (b"<?xml encoding='US-ASCII'?>\xc3\xbc", "f has bytes that are not ascii"),

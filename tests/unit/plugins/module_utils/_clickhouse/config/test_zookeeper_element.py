@@ -14,9 +14,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.x
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import (
     ElementContent,
     Node,
-    edits,
+    edits_to,
     nodes_of,
-    rendered,
+    render,
     setting_of,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
@@ -43,7 +43,7 @@ def file_with(inner: str) -> XmlFile:
 def after(inner: str, content: ElementContent) -> str:
     """What is in the element once it says what it has to."""
     file = file_with(inner)
-    changed = file.spliced(edits(file, file.named("zookeeper")[0], content), "zookeeper")
+    changed = file.spliced(edits_to(file, file.named("zookeeper")[0], content), "zookeeper")
     return changed.text.split(b"<zookeeper>")[1].split(b"</zookeeper>")[0].decode()
 
 
@@ -100,7 +100,7 @@ def test_members_that_an_element_names() -> None:
     ["<node incl='x'/>", "<node><host from_zk='/x'/></node>", "<node><port from_env='P'/></node>"],
 )
 def test_a_member_that_only_the_server_can_resolve_is_refused(inner: str) -> None:
-    with pytest.raises(FormatError, match="so what it says is not known here"):
+    with pytest.raises(FormatError, match="so its value is unknown here"):
         nodes_of(file_with(inner).named("zookeeper")[0], "f")
 
 
@@ -118,7 +118,7 @@ def test_a_setting_may_be_there_once() -> None:
 
 def test_the_lines_of_a_new_element() -> None:
     content = ElementContent((Node("a"), Node("b", "1", secure=True)), {"root": "", "identity": "u:<p>"})
-    assert rendered("<z incl='x'>", "z", content, b"  ", "<!-- r -->") == [
+    assert render("<z incl='x'>", "z", content, b"  ", "<!-- r -->") == [
         b"<z incl='x'>",
         b"  <!-- r -->",
         b'  <node index="1">',
