@@ -76,8 +76,10 @@ MUTANTS = (
         "    if part.text not in (replica.detached or ()):\n",
         "    if replica.detached is not None:\n",
         (
-            "patched/audit/test_judge.py::test_what_the_evidence_says[detached by a statement, attached "
-            "elsewhere]",
+            (
+                "patched/audit/test_judge.py::test_what_the_evidence_says[detached by a statement, attached "
+                "elsewhere]"
+            ),
         ),
     ),
 )

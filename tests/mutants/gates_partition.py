@@ -151,14 +151,14 @@ MUTANTS = (
         _JUDGE,
         "    GateName.BLOCK_NUMBERS_PRESENT,\n    GateName.PAYLOAD_READABLE,\n",
         "    GateName.BLOCK_NUMBERS_PRESENT,\n",
-        ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+        ("patched/move/test_to_hot_refusals.py::test_gates_for_bringing_back",),
     ),
     Mutant(
         "a partition without block numbers comes back",
         _JUDGE,
         "    GateName.BLOCK_NUMBERS_PRESENT,\n    GateName.PAYLOAD_READABLE,\n",
         "    GateName.PAYLOAD_READABLE,\n",
-        ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+        ("patched/move/test_to_hot_refusals.py::test_gates_for_bringing_back",),
     ),
     Mutant(
         "replicas that are not healthy do not stop the way back",
@@ -177,21 +177,21 @@ MUTANTS = (
         _JUDGE,
         "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL,)",
         "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL, GateName.NO_ALTER_PENDING)",
-        ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+        ("patched/move/test_to_hot_refusals.py::test_gates_for_bringing_back",),
     ),
     Mutant(
         "a former table does not stop the way back",
         _JUDGE,
         "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL,)",
         "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL, GateName.SAME_TABLE)",
-        ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+        ("patched/move/test_to_hot_refusals.py::test_gates_for_bringing_back",),
     ),
     Mutant(
         "what stops the shard path does not stop its partitions",
         _JUDGE,
         "    if stopped is not None:\n",
         "    if stopped is not None and not partitions:\n",
-        ("gates/test_judge.py::test_the_first_of_several_gates_is_told[names1-no_ttl]",),
+        ("gates/test_judge.py::test_the_first_closed_gate_is_reported[names1-no_ttl]",),
     ),
     Mutant(
         "the first gate is the only one",
@@ -202,6 +202,6 @@ MUTANTS = (
         "            if reason is not None:\n"
         "                refused[partition.partition_id] = gate.refused_for(reason)\n"
         "            break\n",
-        ("gates/test_judge.py::test_the_first_of_several_gates_is_told[names4-one_part]",),
+        ("gates/test_judge.py::test_the_first_closed_gate_is_reported[names4-one_part]",),
     ),
 )

@@ -23,14 +23,14 @@ MUTANTS = (
         _SERVERS,
         "if names != expected.keys():",
         "if len(names) != len(expected):",
-        ("gates/test_servers.py::test_parts_that_are_not_as_registered_are_told_by_partition",),
+        ("gates/test_servers.py::test_parts_that_differ_from_their_znodes_are_refused_by_partition",),
     ),
     Mutant(
         "a server may have fewer parts",
         _SERVERS,
         "if names != expected.keys():",
         "if not names <= expected.keys():",
-        ("gates/test_servers.py::test_the_first_replica_that_differs_is_told",),
+        ("gates/test_servers.py::test_the_first_differing_replica_is_named",),
     ),
     Mutant(
         "a server may have more parts",
@@ -44,7 +44,7 @@ MUTANTS = (
         _SERVERS,
         "        if not part.rows:\n",
         "        if part.rows is None:\n",
-        ("gates/test_servers.py::test_a_part_without_rows_is_told",),
+        ("gates/test_servers.py::test_a_part_without_rows_is_refused",),
     ),
     Mutant(
         "the hash on disk is not compared",
@@ -77,7 +77,7 @@ MUTANTS = (
         _SERVERS,
         "answers = map_concurrently(ask, shard.replicas, self._at_once)",
         "answers = [ask(shard.replicas[0])] * len(shard.replicas)",
-        ("gates/test_servers.py::test_what_is_detached_is_told_of_the_replicas_that_can_tell",),
+        ("gates/test_servers.py::test_detached_parts_of_the_replicas_that_can_list_them",),
     ),
     Mutant(
         "a server whose part is not registered is to be stopped",
@@ -96,7 +96,7 @@ MUTANTS = (
         _SERVERS,
         "in zip_strict(shard.replicas, self._active_parts(shard, partition_ids)):",
         "in [*zip_strict(shard.replicas, self._active_parts(shard, partition_ids))][:1]:",
-        ("gates/test_servers.py::test_what_is_active_is_told_by_partition_and_replica",),
+        ("gates/test_servers.py::test_active_parts_by_partition_and_replica",),
     ),
     Mutant(
         "where nobody can be asked, all is well",

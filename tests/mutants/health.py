@@ -44,13 +44,13 @@ MUTANTS = (
         _PRESENCE,
         "        again = self._unregistered(replicas, read_disk())\n",
         "        again = {each.key: each.unregistered or () for each in facts}\n",
-        ("health/test_cold_presence.py::test_both_are_looked_at_once_more[registered in hot]",),
+        ("health/test_cold_presence.py::test_both_are_read_again[registered in hot]",),
     ),
     Mutant(
         "the disk is not looked at once more",
         _PRESENCE,
         "unregistered=tuple(name for name in each.unregistered if name in again.get(each.key, ()))",
         "unregistered=each.unregistered",
-        ("health/test_cold_presence.py::test_both_are_looked_at_once_more[dropped]",),
+        ("health/test_cold_presence.py::test_both_are_read_again[dropped]",),
     ),
 )

@@ -39,7 +39,7 @@ MUTANTS = (
         "            del error\n",
         (
             "patched/parts/test_leased_shard.py::test_groups_that_cannot_be_made_end_it_and_what_was_sent_is_known",
-            "patched/move/test_run.py::test_what_cannot_be_told_before_is_not_switched",
+            "patched/move/test_run.py::test_a_partition_missing_in_the_journal_is_not_switched",
         ),
     ),
     Mutant(
@@ -75,7 +75,7 @@ MUTANTS = (
         _LEASED_SHARD,
         "self._reader.read(partition_ids)\n        self.confirm()\n",
         "self._reader.read(partition_ids)\n",
-        ("patched/parts/test_leased_shard.py::test_nothing_is_told_after_another_run_took_over",),
+        ("patched/parts/test_leased_shard.py::test_no_read_succeeds_after_another_run_took_over",),
     ),
     Mutant(
         "the aftermath is trusted without the lease",

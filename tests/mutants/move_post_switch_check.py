@@ -47,7 +47,10 @@ MUTANTS = (
         "self.block_numbers, self.parts, self.pending]",
         "self.parts, self.pending, self.block_numbers]",
         (
-            "patched/move/test_post_switch_check_order.py::test_an_insert_that_ends_right_before_its_lock_is_looked_for",
+            (
+                "patched/move/test_post_switch_check_order.py::test_an_insert_that_ends_right_before_its_lock_"
+                "is_read"
+            ),
         ),
     ),
     Mutant(
@@ -64,8 +67,8 @@ MUTANTS = (
         "failures: dict[str, Refusal] = {}",
         (
             (
-                "patched/move/test_post_switch_check.py::test_a_part_that_is_detached_is_told_although_the_lease_was_"
-                "lost_in_between"
+                "patched/move/test_post_switch_check.py::test_a_detached_part_is_reported_although_the_"
+                "lease_was_lost_in_between"
             ),
         ),
     ),
@@ -85,7 +88,8 @@ MUTANTS = (
         ".commit([(partition_id, ops)])",
         (
             (
-                "patched/move/test_post_switch_check_order.py::test_a_switch_is_not_undone_where_a_drop_is_assigned_i"
+                "patched/move/test_post_switch_check_order.py::test_a_switch_is_not_undone_where_a_drop_"
+                "is_assigned_i"
                 "n_the_last_moment"
             ),
         ),
@@ -141,7 +145,10 @@ MUTANTS = (
         "partition_id = owners.get(name) or owners.get(detached_part(name))",
         "partition_id = owners.get(name)",
         (
-            "patched/move/test_detached.py::test_a_folder_that_is_new_is_of_its_partition[unexpected_all_0_0_0]",
+            (
+                "patched/move/test_detached.py::test_a_folder_that_is_new_is_of_its_partition[unexpected_all_"
+                "0_0_0]"
+            ),
         ),
     ),
     Mutant(

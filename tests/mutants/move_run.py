@@ -37,7 +37,10 @@ MUTANTS = (
         "            if result.shard is not None:\n"
         "                self._check_switched(leased, result.shard)\n",
         (
-            "patched/move/test_post_switch_check.py::test_each_group_is_looked_at_before_the_next_one_is_switched",
+            (
+                "patched/move/test_post_switch_check.py::test_each_batch_is_checked_before_the_next_one_is_"
+                "switched"
+            ),
         ),
     ),
     Mutant(
@@ -46,21 +49,21 @@ MUTANTS = (
         "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n"
         "            self._record(prepared, result)\n",
         "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n",
-        ("patched/move/test_switch_lost.py::test_what_was_switched_before_the_lease_was_lost_is_looked_at",),
+        ("patched/move/test_switch_lost.py::test_partitions_switched_before_the_lease_was_lost_are_checked",),
     ),
     Mutant(
         "a switch whose answer was lost for good is not told",
         _RUN,
         "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n",
         "",
-        ("patched/move/test_run.py::test_what_became_of_a_switch_is_not_known",),
+        ("patched/move/test_run.py::test_a_switch_with_an_unknown_outcome",),
     ),
     Mutant(
         "a switch that nobody looked at again is told as done",
         _RUN,
         "self._report.fail(each, self._direction.refusals.not_looked_at_again)",
         "pass",
-        ("patched/move/test_run.py::test_what_was_not_looked_at_again_has_failed",),
+        ("patched/move/test_run.py::test_an_unchecked_switch_has_failed",),
     ),
     Mutant(
         "what was in detached is not noted",
@@ -90,7 +93,7 @@ MUTANTS = (
         "                if result.shard is not None:\n",
         "                self._context.pace.wait(0, self._context.clock)\n"
         "                if result.shard is not None:\n",
-        ("patched/move/test_run_pace.py::test_no_switch_waits_to_be_looked_at_again",),
+        ("patched/move/test_run_pace.py::test_no_switch_waits_for_its_check",),
     ),
     Mutant(
         "copies stay where the table cannot be read any more",
@@ -98,7 +101,10 @@ MUTANTS = (
         "            self._direction.abandon(leased, self._report.moved)\n",
         "",
         (
-            "patched/move/test_run.py::test_copies_do_not_outlive_what_cannot_be_read_any_more[drop_the_table-partition_exists]",
+            (
+                "patched/move/test_run.py::test_copies_do_not_outlive_what_cannot_be_read_any_more[drop_the_"
+                "table-partition_exists]"
+            ),
         ),
     ),
     Mutant(
@@ -106,7 +112,7 @@ MUTANTS = (
         "patched/move/report.py",
         "        self.failed[partition_id] = refusal\n        self.touched.add(partition_id)\n",
         "        self.failed[partition_id] = refusal\n",
-        ("patched/move/test_run.py::test_the_run_that_switched_tells_of_a_change_and_the_next_one_does_not",),
+        ("patched/move/test_run.py::test_the_run_that_switched_reports_a_change_and_the_next_one_does_not",),
     ),
     Mutant(
         "copies of an earlier run that are removed are no change",
@@ -114,7 +120,10 @@ MUTANTS = (
         "for each, paths in removed.items() if paths - self._created.keys())",
         "for each, paths in removed.items() if not paths)",
         (
-            "patched/move/test_run.py::test_copies_that_an_earlier_run_left_are_a_change_when_removed[a killed run]",
+            (
+                "patched/move/test_run.py::test_copies_that_an_earlier_run_left_are_a_change_when_removed[a "
+                "killed run]"
+            ),
         ),
     ),
 )

@@ -31,9 +31,9 @@ MUTANTS = (
         "",
         (
             "patched/move/test_switch.py::test_no_multi_is_sent_before_its_partitions_were_announced",
-            "patched/move/test_run.py::test_what_is_about_to_be_switched_is_in_the_journal_before_it_is",
-            "patched/move/test_run.py::test_what_cannot_be_told_before_is_not_switched",
-            "patched/move/test_to_hot.py::test_what_is_about_to_be_brought_back_is_in_the_journal_before_it_is",
+            "patched/move/test_run.py::test_the_journal_names_a_partition_before_its_switch",
+            "patched/move/test_run.py::test_a_partition_missing_in_the_journal_is_not_switched",
+            "patched/move/test_to_hot.py::test_the_journal_names_a_partition_before_it_is_brought_back",
         ),
     ),
     Mutant(
@@ -77,7 +77,10 @@ MUTANTS = (
         "        store.sync(self._layout.path)\n",
         "",
         (
-            "patched/move/test_switch_lost.py::test_a_switch_that_was_applied_is_found_out_where_hot_is_behind",
+            (
+                "patched/move/test_switch_lost.py::test_a_switch_that_was_applied_is_found_out_where_hot_is_"
+                "behind"
+            ),
         ),
     ),
     Mutant(
@@ -99,7 +102,7 @@ MUTANTS = (
         _SWITCH,
         "            result.unclear.update([each.partition.partition_id for each in batch])\n",
         "",
-        ("patched/move/test_run.py::test_what_became_of_a_switch_is_not_known",),
+        ("patched/move/test_run.py::test_a_switch_with_an_unknown_outcome",),
     ),
     Mutant(
         "a switch that does not fit one multi back is made",
@@ -113,7 +116,12 @@ MUTANTS = (
         _SWITCH,
         "        result.switched.update(written.committed)\n",
         "        written.raise_problem()\n        result.switched.update(written.committed)\n",
-        ("patched/move/test_switch.py::test_a_refusal_is_told_after_all_outcomes_are_known[no permission]",),
+        (
+            (
+                "patched/move/test_switch.py::test_a_refusal_is_raised_after_all_outcomes_are_known[no "
+                "permission]"
+            ),
+        ),
     ),
     Mutant(
         "a batch is checked together with the last one only",
@@ -121,7 +129,10 @@ MUTANTS = (
         "            yield\n            size",
         "            if not waiting:\n                yield\n            size",
         (
-            "patched/move/test_post_switch_check.py::test_each_group_is_looked_at_before_the_next_one_is_switched",
+            (
+                "patched/move/test_post_switch_check.py::test_each_batch_is_checked_before_the_next_one_is_"
+                "switched"
+            ),
         ),
     ),
 )

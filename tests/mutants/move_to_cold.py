@@ -17,7 +17,7 @@ MUTANTS = (
         _TO_COLD,
         "            undone = {each: report.deferred[each] for each in moved & report.deferred.keys()}\n",
         "            undone: dict[str, Refusal] = {}\n",
-        ("patched/move/test_events.py::test_a_switch_that_is_undone_is_told",),
+        ("patched/move/test_events.py::test_an_undone_switch_is_in_the_journal",),
     ),
     Mutant(
         "the entries of the ledger are not checked by the switch",

@@ -18,7 +18,10 @@ MUTANTS = (
         "return [*creations, SetData(state.path, State.HOT.data, state.stat.version)]",
         "return creations",
         (
-            "patched/parts/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant",
+            (
+                "patched/parts/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_"
+                "instant"
+            ),
         ),
     ),
     Mutant(
@@ -27,7 +30,10 @@ MUTANTS = (
         "return [*creations, SetData(state.path, State.HOT.data, state.stat.version)]",
         "return [*creations, SetData(state.path, State.COLD.data, state.stat.version)]",
         (
-            "patched/parts/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant",
+            (
+                "patched/parts/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_"
+                "instant"
+            ),
         ),
     ),
     Mutant(
@@ -36,7 +42,10 @@ MUTANTS = (
         "for znode in (part.znode, *part.children)]\n\n\ndef removal",
         "for znode in (part.znode,)]\n\n\ndef removal",
         (
-            "patched/parts/test_operations.py::test_a_part_is_created_before_its_children_and_deleted_after_them",
+            (
+                "patched/parts/test_operations.py::test_a_part_is_created_before_its_children_and_deleted_"
+                "after_them"
+            ),
         ),
     ),
     Mutant(
@@ -111,9 +120,15 @@ MUTANTS = (
     Mutant(
         "what State says to be cold and is registered nowhere is taken for dropped",
         _TO_HOT,
-        "return sorted([*found.registered, *not_known_to_be_dropped(context.servers, shard, found.unregistered)])",
+        "return sorted([*found.registered, *not_known_to_be_dropped(context.servers, shard, "
+        "found.unregistered)])",
         "return sorted(found.registered)",
-        ("patched/move/test_unregistered.py::test_what_cold_has_lost_is_told_of_a_whole_shard_path[lose]",),
+        (
+            (
+                "patched/move/test_unregistered.py::test_parts_lost_from_cold_are_reported_for_a_whole_shard_"
+                "path[lose]"
+            ),
+        ),
     ),
     Mutant(
         "a replica that was added again is the one that was asked",
@@ -121,7 +136,10 @@ MUTANTS = (
         "        self._asked = {each.name: each.created for each in shard.replicas}\n",
         "",
         (
-            "patched/move/test_to_hot_added_again.py::test_nothing_comes_back_to_a_replica_that_was_added_again",
+            (
+                "patched/move/test_to_hot_added_again.py::test_nothing_comes_back_to_a_replica_that_was_added_"
+                "again"
+            ),
         ),
     ),
 )

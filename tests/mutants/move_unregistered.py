@@ -17,7 +17,7 @@ MUTANTS = (
         "    if not servers.asks or not partition_ids:\n        return sorted(partition_ids)\n",
         "",
         (
-            "patched/move/test_unregistered.py::test_without_servers_a_lost_one_cannot_be_told_from_a_dropped_one[servers0]",
+            "patched/move/test_unregistered.py::test_without_servers_a_lost_partition_is_like_a_dropped_one[servers0]",
         ),
     ),
     Mutant(
@@ -25,14 +25,14 @@ MUTANTS = (
         _NOWHERE,
         "    except PartMoveError:\n        return sorted(partition_ids)\n",
         "    except PartMoveError:\n        return []\n",
-        ("patched/move/test_unregistered.py::test_a_server_that_is_silent_leaves_it_untold[0]",),
+        ("patched/move/test_unregistered.py::test_a_silent_server_leaves_the_partition_in_doubt[0]",),
     ),
     Mutant(
         "a server that is silent has no part of what neither ensemble registers",
         _NOWHERE,
         "        return Unregistered(set(), dict.fromkeys(ids, server_silent(error)), {})\n",
         "        return Unregistered(set(ids), {}, {})\n",
-        ("patched/move/test_unregistered.py::test_a_server_that_is_silent_leaves_it_untold[0]",),
+        ("patched/move/test_unregistered.py::test_a_silent_server_leaves_the_partition_in_doubt[0]",),
     ),
     Mutant(
         "what is on disk and registered nowhere was dropped",

@@ -37,10 +37,12 @@ MUTANTS = (
         "what is deleted is kept afterwards",
         _SAVING,
         "        if saved:\n            self._save(self._ensemble, saved)\n"
-        "        writes = [[_in_words(self._ensemble, op) for op in multi if _changes(op)] for multi in made]\n"
+        "        writes = [[_in_words(self._ensemble, op) for op in multi if _changes(op)] for multi in "
+        "made]\n"
         "        self._announce([words for words in writes if words])\n"
         "        outcomes = self.inner.commit(made)\n",
-        "        writes = [[_in_words(self._ensemble, op) for op in multi if _changes(op)] for multi in made]\n"
+        "        writes = [[_in_words(self._ensemble, op) for op in multi if _changes(op)] for multi in "
+        "made]\n"
         "        self._announce([words for words in writes if words])\n"
         "        outcomes = self.inner.commit(made)\n"
         "        if saved:\n            self._save(self._ensemble, saved)\n",
@@ -53,7 +55,7 @@ MUTANTS = (
         "        outcomes = self.inner.commit(made)\n",
         "        outcomes = self.inner.commit(made)\n"
         "        self._announce([words for words in writes if words])\n",
-        ("patched/repair/test_saving.py::test_what_cannot_be_told_is_not_done",),
+        ("patched/repair/test_saving.py::test_a_write_that_cannot_be_announced_is_not_done",),
     ),
     Mutant(
         "a repair is told after it was done",
@@ -118,16 +120,14 @@ MUTANTS = (
         _REMOVAL,
         "if payload_problem(data, dict(children)) is None:",
         "if False:",
-        (
-            "patched/repair/test_by_removal.py::test_a_sound_copy_of_what_is_damaged_in_hot_is_all_that_there_is",
-        ),
+        ("patched/repair/test_by_removal.py::test_an_intact_copy_of_a_part_damaged_in_hot_stays",),
     ),
     Mutant(
         "State is set to COLD while something waits that looks at it",
         _STATE,
         "            if refusal is not None:\n",
         "            if False:\n",
-        ("patched/repair/test_by_state.py::test_state_is_left_while_something_waits_that_looks_at_it",),
+        ("patched/repair/test_by_state.py::test_state_is_left_while_a_queue_entry_waits_that_reads_it",),
     ),
     Mutant(
         "a damaged registration goes although it is the only one",

@@ -91,6 +91,6 @@ MUTANTS = (
         _STATE,
         "        if self._servers.asks:\n            return\n",
         "        if not self._servers.asks:\n            return\n",
-        ("patched/move/test_set_state.py::test_what_a_drop_left_behind_has_a_way_out[copied_then_dropped]",),
+        ("patched/move/test_set_state.py::test_the_leftovers_of_a_drop_have_a_remedy[copied_then_dropped]",),
     ),
 )

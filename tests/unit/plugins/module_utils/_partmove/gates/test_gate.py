@@ -58,14 +58,14 @@ def test_a_gate_of_a_partition(reader: ShardReader, reason: str | None, refusal:
         return reason
 
     gate = PartitionGate(NAME, "Something.", "Do this", look)
-    shard, found = reader.look([DAY])
+    shard, found = reader.read([DAY])
     case = GateCase(shard, found[DAY], OPTIONS, 1.0)
 
     assert gate.refusal(case) == refusal
     assert seen == [case]
 
 
-def test_a_refusal_is_told_by_the_name_of_its_gate() -> None:
+def test_a_refusal_has_the_name_of_its_gate() -> None:
     assert Refusal(NAME, "it is so", "Do this").as_result() == {
         "gate": "one_part",
         "reason": "it is so",

@@ -41,7 +41,7 @@ CLOSE: dict[str, Arrange] = {
 def judged(bench: Bench, gates: Gates = MOVE_GATES) -> dict[str, str]:
     """Partition → the gate that stops it."""
     reader = bench.reader()
-    shard, found = reader.look([DAY, OTHER])
+    shard, found = reader.read([DAY, OTHER])
     partitions, now = list(found.values()), bench.clock.now()
     refusals = refuse_partitions(shard, partitions, now, options=bench.options, gates=gates)
     stopped = refuse_shard(shard, gates)
@@ -59,7 +59,7 @@ def judged(bench: Bench, gates: Gates = MOVE_GATES) -> dict[str, str]:
         (("old_enough", "one_part"), "one_part"),
     ],
 )
-def test_the_first_of_several_gates_is_told(names: Sequence[str], told: str) -> None:
+def test_the_first_closed_gate_is_reported(names: Sequence[str], told: str) -> None:
     assert told == min(names, key=list(REMEDIES).index)
     for last in names:
         bench = Bench()

@@ -22,7 +22,7 @@ def test_a_name_is_written_as_its_word() -> None:
     assert json.dumps([GateName.ONE_PART.value]) == '["one_part"]'
 
 
-def test_the_gates_of_tables_stand_in_the_order_in_which_they_are_looked_at() -> None:
+def test_the_gate_names_are_in_the_order_of_the_checks() -> None:
     looked_at = [gate.name for kind in MOVE_GATES for gate in kind]
     assert looked_at == [each for each in GateName if each in looked_at]
 

@@ -17,7 +17,7 @@ from support.memory.bench import DAY, Bench
 
 def gate_of(bench: Bench) -> GateName | None:
     """The gate that stops a partition which has to be 100 s old, and may have two parts."""
-    look = bench.reader().look([DAY])
+    look = bench.reader().read([DAY])
     options = GateOptions(min_age=100.0, max_parts=2)
     partitions = list(look.partitions.values())
     refused = refuse_partitions(look.shard, partitions, bench.clock.now(), options=options)

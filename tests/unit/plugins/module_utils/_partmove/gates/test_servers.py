@@ -91,7 +91,7 @@ class Looked(NamedTuple):
 
 def look(bench: Bench) -> Looked:
     reader = bench.reader()
-    shard, found = reader.look([DAY, OTHER])
+    shard, found = reader.read([DAY, OTHER])
     return Looked(shard, list(found.values()))
 
 
@@ -114,7 +114,7 @@ def test_every_replica_is_asked_by_its_address(bench: Bench, disks: Disks) -> No
     assert disks.asked == [(PATH, "r1", "host: r1.example"), (PATH, "r2", "host: r2.example")]
 
 
-def test_parts_that_are_not_as_registered_are_told_by_partition(bench: Bench, disks: Disks) -> None:
+def test_parts_that_differ_from_their_znodes_are_refused_by_partition(bench: Bench, disks: Disks) -> None:
     bench.servers.disk["r2"] = {f"{DAY}_0_0_1", f"{OTHER}_0_0_0"}
     assert refusals(bench, disks) == {
         DAY: Refusal(
@@ -125,7 +125,7 @@ def test_parts_that_are_not_as_registered_are_told_by_partition(bench: Bench, di
     }
 
 
-def test_the_first_replica_that_differs_is_told(bench: Bench, disks: Disks) -> None:
+def test_the_first_differing_replica_is_named(bench: Bench, disks: Disks) -> None:
     for names in bench.servers.disk.values():
         names.discard(PART)
     reasons = {each: refusal.reason for each, refusal in refusals(bench, disks).items()}
@@ -202,7 +202,7 @@ def test_a_part_that_registers_a_list_of_files_has_no_hash_to_compare(bench: Ben
     assert refusals(bench, disks) == {}
 
 
-def test_a_part_without_rows_is_told(bench: Bench, disks: Disks) -> None:
+def test_a_part_without_rows_is_refused(bench: Bench, disks: Disks) -> None:
     disks.change = lambda part: part._replace(rows=0) if part.name == PART else part
     assert refusals(bench, disks)[DAY].reason == f"replica r2 has no rows in part {PART}"
 
@@ -230,7 +230,7 @@ def test_a_replica_without_an_address_is_asked_all_the_same(bench: Bench, disks:
     assert disks.asked[1] == (PATH, "r2", "")
 
 
-def test_what_is_active_is_told_by_partition_and_replica(bench: Bench, disks: Disks) -> None:
+def test_active_parts_by_partition_and_replica(bench: Bench, disks: Disks) -> None:
     bench.servers.disk["r2"] = {f"{OTHER}_0_0_0", f"{OTHER}_1_1_0"}
     shard = look(bench).shard
     assert AskServers(disks).active(shard, [DAY, OTHER, "20300101"]) == {
@@ -242,7 +242,7 @@ def test_what_is_active_is_told_by_partition_and_replica(bench: Bench, disks: Di
         AskServers(disks).active(shard, [DAY])
 
 
-def test_what_is_detached_is_told_of_the_replicas_that_can_tell(bench: Bench, disks: Disks) -> None:
+def test_detached_parts_of_the_replicas_that_can_list_them(bench: Bench, disks: Disks) -> None:
     disks.detached = {"r1": None, "r2": frozenset({f"ignored_{PART}"})}
     assert AskServers(disks).detached(look(bench).shard) == {"r2": {f"ignored_{PART}"}}
 
@@ -282,7 +282,7 @@ def test_a_server_with_fewer_or_more_or_other_parts_is_refused(
     assert refusals(bench, disks).keys() == {DAY}
 
 
-def test_parts_that_a_server_says_it_has_not_are_told_by_their_paths(bench: Bench, disks: Disks) -> None:
+def test_parts_lacking_on_a_server_are_listed_by_their_paths(bench: Bench, disks: Disks) -> None:
     looked = look(bench)
     parts = [*looked.partitions[0].hot_parts]
     servers = AskServers(disks)
@@ -305,7 +305,7 @@ def test_a_server_that_does_not_answer_says_of_no_part_that_it_has_it_not(
     assert AskServers(disks).lacking(looked.shard, [*looked.partitions[0].hot_parts]) == []
 
 
-def test_a_registration_in_cold_that_is_damaged_is_told_with_its_ensemble(bench: Bench, disks: Disks) -> None:
+def test_a_damaged_part_znode_in_cold_is_reported_with_its_ensemble(bench: Bench, disks: Disks) -> None:
     """As where State is to be set to what the servers have."""
     bench.move(DAY)
     bench.cold.set(bench.part("r2"), b"garbage")

@@ -154,7 +154,7 @@ def test_of_a_replica_that_hot_does_not_have_nothing_is_said(bench: Bench) -> No
     ],
     ids=["it stays", "dropped", "registered in hot", "registered in cold"],
 )
-def test_both_are_looked_at_once_more(
+def test_both_are_read_again(
     bench: Bench, late: str | None, active: tuple[str, ...], left: tuple[str, ...]
 ) -> None:
     found = facts(bench, LATE, PART)
@@ -167,14 +167,14 @@ def test_both_are_looked_at_once_more(
     assert again == [found[0]._replace(unregistered=left)]
 
 
-def test_a_table_that_is_gone_when_it_is_looked_at_once_more(bench: Bench) -> None:
+def test_a_table_that_is_gone_in_the_second_read(bench: Bench) -> None:
     found = facts(bench, LATE)
     bench.servers.drop_table()
     again = presence(bench).still_unregistered(found, [R1], lambda: disk(LATE))
     assert [each.unregistered for each in again] == [()]
 
 
-def test_nothing_is_looked_at_again_where_all_is_registered(bench: Bench) -> None:
+def test_nothing_is_read_again_if_every_part_is_registered(bench: Bench) -> None:
     found = facts(bench, PART)
     asked: list[object] = []
     bench.hot_store.listing = asked.append

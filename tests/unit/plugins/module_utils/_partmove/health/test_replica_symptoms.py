@@ -190,7 +190,7 @@ def test_what_is_said_of_them(changes: dict[str, Any], what: str) -> None:
     assert sentences(REPLICA_SYMPTOMS, changes) == [what]
 
 
-def test_what_a_statement_holds_is_not_told() -> None:
+def test_the_content_of_a_statement_is_not_reported() -> None:
     assert sentences(REPLICA_SYMPTOMS, {"ddl": [task(a="Code: 1")]}) == [
         "CREATE TABLE d.x was given 61 s ago and is not executed on b",
         "CREATE TABLE d.x failed on a: Code: 1",

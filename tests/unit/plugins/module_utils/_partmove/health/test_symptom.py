@@ -24,7 +24,7 @@ ILL = Symptom(
 )
 
 
-def test_every_place_is_told_once_and_sorted() -> None:
+def test_every_place_is_listed_once_and_sorted() -> None:
     rest = {"see": "system.tables", "remedy": "Look at it"}
     assert ILL.findings(HEALTHY) == [
         Finding(symptom="ill", severity="warning", where="d.t", what="bad", **rest),

@@ -175,19 +175,19 @@ def nothing() -> None:
     pass
 
 
-def test_a_table_that_is_sound_is_looked_at_once(bench: Bench) -> None:
+def test_a_consistent_table_is_read_once(bench: Bench) -> None:
     disks = Working(bench)
     assert kinds(bench, disks) == both(FindingKind.HOT)
     assert disks.looks == 1
 
 
-def test_an_insert_in_each_look_is_no_drift(bench: Bench) -> None:
+def test_an_insert_in_each_read_is_no_inconsistency(bench: Bench) -> None:
     disks = Working(bench, *(lambda: bench.servers.insert(DAY),) * 2)
     assert kinds(bench, disks) == both(FindingKind.HOT)
     assert disks.looks == 2
 
 
-def test_a_drop_in_each_look_is_no_drift(bench: Bench) -> None:
+def test_a_drop_in_each_read_is_no_inconsistency(bench: Bench) -> None:
     def replace_all() -> None:
         bench.servers.drop(DAY)
         bench.servers.insert(DAY)
@@ -197,18 +197,18 @@ def test_a_drop_in_each_look_is_no_drift(bench: Bench) -> None:
     assert kinds(bench, disks) == both(FindingKind.HOT)
 
 
-def test_drift_that_is_gone_in_the_second_look_is_not_told(bench: Bench) -> None:
+def test_an_inconsistency_that_is_gone_in_the_second_read_is_not_reported(bench: Bench) -> None:
     create(STATE, b"COLD")(bench)
     assert kinds(bench, Working(bench, nothing, lambda: write(STATE, b"HOT")(bench))) == both(FindingKind.HOT)
 
 
-def test_drift_that_comes_after_the_first_look_is_not_told(bench: Bench) -> None:
+def test_an_inconsistency_after_the_first_read_is_not_reported(bench: Bench) -> None:
     disks = Working(bench, nothing, lambda: create(STATE, b"COLD")(bench))
     assert kinds(bench, disks, compare_all=True) == both(FindingKind.HOT)
     assert kinds(bench, SimulatedDisks(bench.servers)) == both(FindingKind.HOT_MARKED_COLD)
 
 
-def test_a_partition_that_is_gone_in_the_second_look_is_left_out(bench: Bench) -> None:
+def test_a_partition_that_is_gone_in_the_second_read_is_left_out(bench: Bench) -> None:
     path = f"{PATH}/replicas/r9/parts/2018_0_0_0"
     bench.cold.create(path, MINIMALISTIC, makepath=True)
     assert kinds(bench, SimulatedDisks(bench.servers), "2018")["r9"] is FindingKind.ANOTHER_REPLICA
@@ -216,7 +216,7 @@ def test_a_partition_that_is_gone_in_the_second_look_is_left_out(bench: Bench) -
     assert kinds(bench, disks, "2018") == {}
 
 
-def test_a_replica_that_only_the_second_look_finds_drifted_is_left_out(bench: Bench) -> None:
+def test_a_replica_that_is_inconsistent_in_the_second_read_only_is_left_out(bench: Bench) -> None:
     mark(bench)
     create(STATE, b"COLD")(bench)
     path = f"{PATH}/replicas/r9/parts/{PART}"
@@ -233,7 +233,7 @@ def test_what_another_run_is_at_work_on_is_not_judged(bench: Bench, disks: Simul
     assert kinds(bench, disks, OTHER) == both(FindingKind.HOT)
 
 
-def test_what_a_restart_sets_aside_is_told_beside_a_run(bench: Bench, disks: SimulatedDisks) -> None:
+def test_an_unsafe_restart_is_reported_beside_a_run(bench: Bench, disks: SimulatedDisks) -> None:
     lost_from_both(bench)
     bench.hot.create(LOCK, b"part_move on h, process 1", ephemeral=True, makepath=True)
     assert kinds(bench, disks) == both(FindingKind.UNREGISTERED)
@@ -275,7 +275,7 @@ def test_content_is_compared_where_names_are_not_as_they_should_be(
     assert kinds(bench, disks) == {"r1": FindingKind.COPIES_DIFFER, "r2": FindingKind.COPIES_LEFT}
 
 
-def test_content_of_what_is_sound_is_compared_on_request(bench: Bench, disks: SimulatedDisks) -> None:
+def test_content_of_consistent_partitions_is_compared_on_request(bench: Bench, disks: SimulatedDisks) -> None:
     disks.hashes[PART] = "0" * 32
     assert kinds(bench, disks) == both(FindingKind.HOT)
     assert kinds(bench, disks, compare_all=True) == both(FindingKind.UNLIKE_DISK)
@@ -285,7 +285,7 @@ def test_content_of_what_is_sound_is_compared_on_request(bench: Bench, disks: Si
 # --- what cannot be judged, and tables that are gone -----------------------------------------------
 
 
-def test_a_table_whose_runs_meet_elsewhere_is_not_judged(bench: Bench, disks: SimulatedDisks) -> None:
+def test_a_table_of_another_coordination_root_is_not_judged(bench: Bench, disks: SimulatedDisks) -> None:
     marker = ColdMarker(1, HotSide(PATH, "/another")).encode()
     bench.cold.create(PATH, marker, makepath=True)
     found = audit(bench, disks)
@@ -304,7 +304,7 @@ def test_what_cold_has_of_a_table_that_is_gone(bench: Bench, disks: SimulatedDis
     assert kinds(bench, disks) == both(FindingKind.ANOTHER_REPLICA)
 
 
-def test_a_table_that_is_nowhere(bench: Bench, disks: SimulatedDisks) -> None:
+def test_a_table_in_neither_ensemble(bench: Bench, disks: SimulatedDisks) -> None:
     bench.servers.drop_table()
     with pytest.raises(NoSuchTable):
         audit(bench, disks)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an audit says after an ensemble was restored from an older backup, as docs/patched/cold-lost.md tells."""
+"""What an audit says after an ensemble was restored from an older backup, see docs/patched/cold-lost.md."""
 
 from __future__ import annotations
 

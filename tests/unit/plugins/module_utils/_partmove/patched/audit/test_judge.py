@@ -370,7 +370,7 @@ def has_everything_on_disk(each: ReplicaEvidence) -> bool:
 
 
 @given(partitions())
-def test_every_replica_is_of_one_kind_and_sound_only_where_nothing_contradicts(
+def test_every_replica_is_of_one_kind_and_consistent_only_where_nothing_contradicts(
     evidence: PartitionEvidence,
 ) -> None:
     found = judge(evidence)

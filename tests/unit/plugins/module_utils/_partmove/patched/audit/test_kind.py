@@ -14,7 +14,7 @@ SOUND = {FindingKind.COPIES_NEEDED, FindingKind.COLD, FindingKind.HOT, FindingKi
 
 
 @pytest.mark.parametrize("kind", FindingKind)
-def test_a_kind_says_what_is_so_and_what_to_do(kind: FindingKind) -> None:
+def test_a_kind_has_a_meaning_and_a_remedy(kind: FindingKind) -> None:
     assert kind.value == kind.name.lower()
     assert kind.means
     assert bool(kind.remedy) != kind.is_consistent
@@ -23,12 +23,12 @@ def test_a_kind_says_what_is_so_and_what_to_do(kind: FindingKind) -> None:
         assert "|" not in text
 
 
-def test_what_is_sound_and_what_is_drift() -> None:
+def test_consistent_and_inconsistent_kinds() -> None:
     assert {kind for kind in FindingKind if kind.is_consistent} == SOUND
     assert {kind for kind in FindingKind if not kind.is_inconsistent} == {*SOUND, FindingKind.NOT_JUDGED}
 
 
-def test_what_a_restart_sets_aside_is_drift_and_comes_first() -> None:
+def test_kinds_with_an_unsafe_restart_are_inconsistent_and_come_first() -> None:
     unsafe = {kind for kind in FindingKind if kind.restart_unsafe}
     assert unsafe == {
         FindingKind.UNREGISTERED,
@@ -39,7 +39,7 @@ def test_what_a_restart_sets_aside_is_drift_and_comes_first() -> None:
     assert all(kind.is_inconsistent and kind.rank < FindingKind.FOREIGN.rank for kind in unsafe)
 
 
-def test_the_worst_comes_first_and_what_is_sound_last() -> None:
+def test_the_worst_kind_comes_first_and_consistent_kinds_last() -> None:
     ordered = sorted(FindingKind, key=lambda kind: kind.rank)
     assert ordered == list(FindingKind)
     assert ordered[0] is FindingKind.UNREGISTERED

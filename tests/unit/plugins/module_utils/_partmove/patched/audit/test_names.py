@@ -43,7 +43,7 @@ def test_names_of_every_replica_by_partition(store: MemoryStore) -> None:
     assert names.unreadable == {}
 
 
-def test_what_is_no_name_of_a_part_is_told_with_its_path(store: MemoryStore) -> None:
+def test_an_invalid_part_name_is_reported_with_its_path(store: MemoryStore) -> None:
     register(store, "r1", "201901_0_0_0", "lock", "201901_5_0_0")
     names = listed_names(store, ShardLayout(PATH), 1)
     assert list(names.parts["r1"]) == ["201901"]
@@ -66,7 +66,7 @@ def test_where_there_is_no_table_there_is_no_name(store: MemoryStore) -> None:
         (["201901_0_5_2", "lock"], "201901", ["lock"]),
     ],
 )
-def test_names_of_a_table_that_is_gone_tell_their_form(
+def test_names_of_a_table_that_is_gone_decide_the_format_version(
     store: MemoryStore, names: list[str], partition: str, odd: list[str]
 ) -> None:
     register(store, "r1", *names)

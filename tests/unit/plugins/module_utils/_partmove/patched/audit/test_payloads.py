@@ -122,7 +122,7 @@ class Counting(MemoryStore):
         return super().read(paths, absolute=absolute)
 
 
-def test_what_is_wrong_is_told_of_the_partition_that_it_is_wrong_with(both: Both) -> None:
+def test_a_content_problem_belongs_to_its_partition(both: Both) -> None:
     for name in (A, B):
         both.register(both.hot, name)
     both.register(both.cold, A, OTHER)

@@ -126,7 +126,7 @@ def test_a_silent_server_says_why(reading: Reading) -> None:
     assert second.silence == "ClickHouse at h:8123 cannot be reached. Start it."
 
 
-def test_what_was_set_aside(reading: Reading) -> None:
+def test_detached_parts(reading: Reading) -> None:
     reading.disks.detached["r1"] = {f"ignored_{PART}"}
     first, second = reading.partition().replicas
     assert (first.detached, second.detached) == (frozenset({f"ignored_{PART}"}), frozenset())
@@ -139,7 +139,7 @@ def test_a_partition_that_only_a_disk_has(reading: Reading) -> None:
     assert second.active == ()
 
 
-def test_a_replica_that_only_cold_has_is_told_where_it_has_parts(reading: Reading) -> None:
+def test_a_replica_that_only_cold_has_is_listed_where_it_has_parts(reading: Reading) -> None:
     create_cold(R9, MINIMALISTIC)(reading.bench)
     evidence = reading.read().partitions
     assert [(each.name, each.is_in_hot) for each in evidence[DAY].replicas] == [
@@ -170,7 +170,7 @@ def test_content_is_compared_only_where_that_is_asked_for(reading: Reading) -> N
     assert first.unlike_disk == second.unlike_disk == {PART}
 
 
-def test_a_lock_is_told(reading: Reading) -> None:
+def test_a_lock_is_reported(reading: Reading) -> None:
     reading.bench.hot.create(LOCK, b"part_move on h, process 1", ephemeral=True, makepath=True)
     assert reading.read().lock == "part_move on h, process 1"
 
@@ -210,7 +210,7 @@ def elsewhere(path: str, root: str) -> bytes:
 
 
 @pytest.mark.parametrize("marker", [elsewhere("/other", DEFAULT_ROOT), elsewhere(PATH, "/root")])
-def test_a_table_whose_runs_meet_elsewhere_is_refused(reading: Reading, marker: bytes) -> None:
+def test_a_table_of_another_coordination_root_is_refused(reading: Reading, marker: bytes) -> None:
     reading.bench.cold.create(PATH, marker, makepath=True)
     with pytest.raises(BindingConflict):
         reading.read()
@@ -258,7 +258,7 @@ def test_a_whole_table_in_cold_is_no_leftover(reading: Reading) -> None:
         reading.reader.read_anywhere(PATH)
 
 
-def test_a_dropped_table_whose_runs_met_elsewhere_is_refused(reading: Reading) -> None:
+def test_a_dropped_table_of_another_coordination_root_is_refused(reading: Reading) -> None:
     with pytest.raises(BindingConflict):
         dropped(reading, elsewhere(PATH, "/root"))
 

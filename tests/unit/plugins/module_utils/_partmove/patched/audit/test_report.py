@@ -93,12 +93,12 @@ def test_every_kind_is_counted_also_with_nothing() -> None:
     }
 
 
-def test_servers_that_must_not_be_restarted_are_told_once_each() -> None:
+def test_servers_that_must_not_be_restarted_are_listed_once_each() -> None:
     assert AuditReport(MIXED).unsafe() == [(VISITS, "r1"), (VISITS, "r2")]
     assert AuditReport(SOUND).unsafe() == []
 
 
-def test_a_part_that_blocks_a_start_is_told_as_well() -> None:
+def test_a_part_that_blocks_a_start_is_reported_as_well() -> None:
     row = Row(HITS, "201901", "r1", Verdict(FindingKind.NOT_ON_DISK, ("201901_0_0_0",), blocks_start=True))
     report = AuditReport([ShardAudit(HITS, (row,))])
     assert report.unsafe() == [(HITS, "r1")]
@@ -116,7 +116,7 @@ def test_a_part_that_blocks_a_start_is_told_as_well() -> None:
         ([*MIXED, UNJUDGED], True, False),
     ],
 )
-def test_drifted_and_complete(audits: list[ShardAudit], drifted: bool, complete: bool) -> None:
+def test_inconsistent_and_complete(audits: list[ShardAudit], drifted: bool, complete: bool) -> None:
     report = AuditReport(audits)
     assert (report.is_drifted, report.is_complete) == (drifted, complete)
     assert report.shard_paths == len(audits)
@@ -135,7 +135,7 @@ def test_summary() -> None:
     assert lines[4:] == [ghost, "not audited: /t/02/hits: Runs on /t/02/hits meet elsewhere."]
 
 
-def test_summary_of_what_is_sound_is_one_line() -> None:
+def test_the_summary_of_consistent_tables_is_one_line() -> None:
     assert AuditReport(SOUND).summary() == [
         "Shard paths: 2; partitions of replicas: 2 consistent, 0 inconsistent, 0 not judged"
     ]
@@ -187,7 +187,7 @@ def test_figures() -> None:
     assert metrics["partmove_audit_timestamp_seconds"] == {(): 1_795_212_900.123}
 
 
-def test_when_all_could_be_judged_that_is_told_with_its_time() -> None:
+def test_a_complete_audit_is_reported_with_its_time() -> None:
     metrics = parsed(AuditReport(SOUND).metrics(NOW))
     assert metrics["partmove_audit_complete"] == {(): 1}
     assert metrics["partmove_audit_last_complete_timestamp_seconds"] == {(): 1_795_212_900.123}

@@ -200,7 +200,7 @@ def test_a_restart_after_the_server_was_asked() -> None:
     assert case.entered == []
 
 
-def test_replicas_are_looked_up_by_their_keys() -> None:
+def test_replicas_are_read_by_their_keys() -> None:
     case = Case()
     found = look_up_replicas(case.bench.hot_store, [R2, OTHER, R2])
     assert list(found) == [R2, OTHER]

@@ -77,7 +77,7 @@ def test_the_name_of_a_server_is_the_one_it_registers_under(server: ServerName, 
     assert server.is_of(replica(SHORT)) is is_of
 
 
-def test_a_server_without_replicas_is_told_with_its_name() -> None:
+def test_a_server_without_replicas_is_named() -> None:
     assert str(ServerName("ch1", None)) == "ch1"
     error = ServerName("ch1", 9010).unknown("below /tables")
     assert isinstance(error, NoSuchReplica)
@@ -108,5 +108,5 @@ def test_replicas_that_are_not_there_have_no_znodes() -> None:
     ("hosts", "table"),
     [([], ""), ([None, b"", SHORT], ""), ([None, SHORT, WHOLE], "my\nshop.hits")],
 )
-def test_the_table_is_called_as_the_first_that_tells_calls_it(hosts: list[bytes | None], table: str) -> None:
+def test_the_table_has_the_name_of_the_first_replica_with_one(hosts: list[bytes | None], table: str) -> None:
     assert table_of(map(replica, hosts)) == table

@@ -77,7 +77,7 @@ def dropped(bench: Bench) -> None:
     assert bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[0] == b"COLD"
 
 
-def test_a_partition_that_was_moved_is_told_with_its_table(bench: Bench) -> None:
+def test_a_moved_partition_is_reported_with_its_table(bench: Bench) -> None:
     bench.move()
     assert guard_of(bench).cold_partitions(PATH) == [ColdPartition(PATH, "my\nshop.hits", DAY)]
 
@@ -242,7 +242,7 @@ def test_an_entry_that_outlived_its_replica_can_be_withdrawn(bench: Bench) -> No
     assert entered(bench) == []
 
 
-def test_check_mode_tells_what_would_be_withdrawn(bench: Bench) -> None:
+def test_check_mode_reports_the_planned_withdrawals(bench: Bench) -> None:
     before = bench.hot_ensemble.data()
     hot, cold = OverlayStore(bench.hot_store, bench.clock), OverlayStore(bench.cold_store, bench.clock)
     withdrawal = Withdrawal()

@@ -61,7 +61,7 @@ def test_an_entry_that_a_member_does_not_know_of_is_withdrawn(bench: Bench) -> N
     assert Ledger(bench.hot_store).replicas(PATH) == []
 
 
-def test_entries_are_gone_before_the_last_look(bench: Bench) -> None:
+def test_entries_are_gone_before_the_last_check(bench: Bench) -> None:
     """So that whatever becomes cold after that look cannot become cold."""
     enter(bench.hot_store, bench.cold_store, R1, R2)
     hot = HookedStore(bench.hot_ensemble)

@@ -114,7 +114,7 @@ def test_a_move_between_any_two_steps_of_a_downgrade(kind: Kind) -> None:
     assert outcomes == {True, False}
 
 
-def test_the_withdrawal_and_the_look_between_any_steps_of_a_move() -> None:
+def test_the_withdrawal_and_the_check_between_any_steps_of_a_move() -> None:
     operations = trace(MODERN, lambda each, script: each.scene.run(script))
     # What the look finds changes with a write to hot only.
     looks = [number for number, operation in enumerate(operations) if operation.startswith("hot commit")]

@@ -80,7 +80,7 @@ def test_folders_of_other_parts_do_not_matter(shard: ShardFacts) -> None:
     assert found(shard, Folders(r1=set()), others) == {}
 
 
-def test_a_replica_that_could_not_tell_before_proves_nothing_now(shard: ShardFacts) -> None:
+def test_a_replica_without_an_earlier_listing_proves_nothing(shard: ShardFacts) -> None:
     assert found(shard, Folders(r1=set()), Folders(r1=set(), r2={"all_0_0_0"})) == {}
     assert found(shard, Folders(), Folders(r2={"all_0_0_0"})) == {}
 

@@ -61,7 +61,7 @@ def test_a_digest_is_of_all_znodes_of_a_part() -> None:
     assert digest_of((b"", children)) == sha256(b" 0\nchecksums 0\ncolumns 1\nx").hexdigest()
 
 
-def test_a_switch_that_is_undone_is_told() -> None:
+def test_an_undone_switch_is_in_the_journal() -> None:
     bench = Bench()
     bench.before_switch(lambda: bench.servers.insert(DAY))
 

@@ -135,7 +135,7 @@ def test_a_replica_that_is_dropped_right_after_the_switch() -> None:
     assert bench.move().moved.keys() == {DAY}
 
 
-def test_a_part_that_is_detached_is_told_although_the_lease_was_lost_in_between() -> None:
+def test_a_detached_part_is_reported_although_the_lease_was_lost_in_between() -> None:
     """What was detached before is remembered from the first lease."""
 
     class Probe(SimulatedProbe):
@@ -244,7 +244,7 @@ def test_an_insert_that_holds_a_block_number_is_late() -> None:
     assert bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[0] == b"HOT"
 
 
-def test_an_insert_that_ends_while_it_is_looked_for() -> None:
+def test_an_insert_that_ends_during_the_check() -> None:
     """It gives up its lock and registers its part at one instant, so one of the two is seen."""
     bench = Bench()
     ends: list[Callable[[], None]] = []
@@ -261,7 +261,7 @@ def test_an_insert_that_ends_while_it_is_looked_for() -> None:
     assert ends == []
 
 
-def test_each_group_is_looked_at_before_the_next_one_is_switched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_batch_is_checked_before_the_next_one_is_switched(monkeypatch: pytest.MonkeyPatch) -> None:
     """A late part may be merged with the cold ones any moment, so it does not wait for all groups."""
     monkeypatch.setattr(switch, "MAX_BATCH", 1)
     bench = Bench()

@@ -98,7 +98,7 @@ def test_state_alone_does_not_make_a_switch_undone(bench: Bench) -> None:
     assert bench.hot.exists(bench.part()) is None
 
 
-def test_an_insert_that_ends_right_before_its_lock_is_looked_for(bench: Bench) -> None:
+def test_an_insert_that_ends_right_before_its_lock_is_read(bench: Bench) -> None:
     """Hot is read after that, so that its part is found in place of the lock."""
     ends: list[Callable[[], None]] = []
     bench.before_switch(lambda: ends.append(bench.servers.begin_insert(DAY)))

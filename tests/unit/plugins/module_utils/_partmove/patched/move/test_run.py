@@ -55,7 +55,7 @@ def breaking(bench: Bench) -> None:
     bench.after_switch(lambda: setattr(hot, "broken", True))
 
 
-def test_what_was_not_looked_at_again_has_failed() -> None:
+def test_an_unchecked_switch_has_failed() -> None:
     bench, report = Bench(), PatchedReport(PATH)
     breaking(bench)
 
@@ -72,7 +72,7 @@ def test_what_was_not_looked_at_again_has_failed() -> None:
     }
 
 
-def test_what_became_of_a_switch_is_not_known() -> None:
+def test_a_switch_with_an_unknown_outcome() -> None:
     bench, report = Bench(), PatchedReport(PATH)
     breaking(bench)
     bench.hot_store.loses = lambda multi: any(isinstance(op, SetData) and op.data == b"COLD" for op in multi)
@@ -91,7 +91,7 @@ def test_what_became_of_a_switch_is_not_known() -> None:
     }
 
 
-def test_the_run_that_switched_tells_of_a_change_and_the_next_one_does_not() -> None:
+def test_the_run_that_switched_reports_a_change_and_the_next_one_does_not() -> None:
     """However the first one ends: between them there is no other."""
     bench, report = Bench(), PatchedReport(PATH)
     store, context = bench.hot_store, bench.context
@@ -186,7 +186,7 @@ def test_what_is_reported_and_recorded() -> None:
     assert states[0].mzxid > 0
 
 
-def test_what_is_about_to_be_switched_is_in_the_journal_before_it_is() -> None:
+def test_the_journal_names_a_partition_before_its_switch() -> None:
     bench = Bench(TableOptions(partitions=(DAY, OTHER), legacy=True))
     create(f"block_numbers/{OTHER}/State", b"HOT")(bench)
     told: list[list[dict[str, Any]]] = []
@@ -208,7 +208,7 @@ def test_what_is_about_to_be_switched_is_in_the_journal_before_it_is() -> None:
     assert told == [[{**common, "partition": each, "parts": parts[each]} for each in (DAY, OTHER)]]
 
 
-def test_what_cannot_be_told_before_is_not_switched() -> None:
+def test_a_partition_missing_in_the_journal_is_not_switched() -> None:
     class Full:
         def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
             if event is Event.SWITCHING:
@@ -224,7 +224,7 @@ def test_what_cannot_be_told_before_is_not_switched() -> None:
     assert bench.hot.exists(bench.part()) is not None
 
 
-def test_a_switch_that_is_tried_again_is_told_again() -> None:
+def test_a_retried_switch_is_announced_again() -> None:
     bench = Bench()
     bench.before_switch(lambda: bench.hot.set(f"{PATH}/log", b""))
 
@@ -370,7 +370,7 @@ def keep(_bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("arrange", [keep, create("dropped"), mark])
-def test_check_mode_tells_what_the_run_does(arrange: Arrange) -> None:
+def test_check_mode_reports_the_same_as_the_run(arrange: Arrange) -> None:
     bench = Bench(TableOptions(partitions=(DAY, OTHER), legacy=True))
     arrange(bench)
     before = bench.hot_ensemble.tree(), bench.cold_ensemble.tree()

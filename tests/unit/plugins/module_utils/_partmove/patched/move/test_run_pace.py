@@ -67,7 +67,7 @@ def stop() -> None:
     raise PausedTooLong("The run paused")
 
 
-def test_a_run_asks_before_it_looks_and_before_each_portion() -> None:
+def test_a_run_asks_before_it_reads_and_before_each_paced_batch() -> None:
     bench, pace = paced(2 * PARTS)
     assert bench.move(*DAYS).moved.keys() == set(DAYS)
     assert pace.waits == [0, 2 * PARTS, 2 * PARTS, PARTS]
@@ -87,7 +87,7 @@ def test_no_copy_waits_for_its_switch() -> None:
     assert pace.parts[1:] == [(PARTS * (5 - done), PARTS * done) for done in range(5)]
 
 
-def test_no_switch_waits_to_be_looked_at_again() -> None:
+def test_no_switch_waits_for_its_check() -> None:
     """A part that came late is found, and the switch undone, before the run may pause again."""
     bench, pace = paced(PARTS)
     bench.after_switch(lambda: bench.servers.insert(DAYS[0]))
@@ -128,7 +128,7 @@ def test_a_run_that_gives_up_leaves_nothing_half_done() -> None:
     assert (again.unchanged, set(again.moved)) == (set(DAYS[:2]), set(DAYS[2:]))
 
 
-def test_the_way_back_goes_in_portions_as_well() -> None:
+def test_partitions_are_brought_back_in_paced_batches_as_well() -> None:
     bench, pace = paced(1_000)
     bench.move(*DAYS)
     pace.parts_at_once = 2 * PARTS

@@ -108,7 +108,7 @@ def test_state_is_created_once_and_then_set() -> None:
     assert scene.state == (b"COLD", 2)
 
 
-def test_a_merge_in_between_makes_it_look_again() -> None:
+def test_a_merge_in_between_causes_another_read() -> None:
     scene = Scene()
     assert scene.set(Interrupted(scene.hot, scene.assign)).changed
     assert scene.state == (b"COLD", 0)
@@ -136,7 +136,9 @@ def test_a_part_that_arrives_in_the_last_moment_is_seen_afterwards() -> None:
     """Nothing could have kept it out; the run must not end well."""
     scene = Scene()
     late = f"{scene.table.parts_path('r1')}/{PARTITION}_9_9_0"
-    with pytest.raises(StateRefused, match=rf"cannot be COLD: some of its parts .* \(r1: {PARTITION}_9_9_0\)"):
+    with pytest.raises(
+        StateRefused, match=rf"cannot be COLD: some of its parts .* \(r1: {PARTITION}_9_9_0\)"
+    ):
         scene.set(Interrupted(scene.hot, lambda: scene.client.create(late)))
 
 
@@ -218,7 +220,7 @@ def test_state_is_not_hot_where_the_servers_have_parts_that_hot_does_not_registe
 
 
 @pytest.mark.parametrize("leave_behind", [copied_then_dropped, dropped_without_cold])
-def test_what_a_drop_left_behind_has_a_way_out(leave_behind: Callable[[Bench], object]) -> None:
+def test_the_leftovers_of_a_drop_have_a_remedy(leave_behind: Callable[[Bench], object]) -> None:
     """State is set to what the disks say, and the way back removes the copies."""
     bench = Bench()
     leave_behind(bench)
@@ -231,7 +233,7 @@ def test_what_a_drop_left_behind_has_a_way_out(leave_behind: Callable[[Bench], o
     assert bench.cold_ensemble.children([f"{PATH}/replicas/r1/parts"]) == [()]
 
 
-def test_the_way_back_of_what_was_dropped_names_the_way_out() -> None:
+def test_bringing_back_a_dropped_partition_names_the_remedy() -> None:
     bench = Bench()
     dropped_without_cold(bench)
     bench.context = bench.context._replace(servers=asking(bench))
@@ -242,7 +244,9 @@ def test_the_way_back_of_what_was_dropped_names_the_way_out() -> None:
 
 def test_state_is_not_changed_where_no_server_can_be_asked() -> None:
     bench = Bench()
-    with pytest.raises(StateRefused, match="no server was asked whether the replicas have the registered parts"):
+    with pytest.raises(
+        StateRefused, match="no server was asked whether the replicas have the registered parts"
+    ):
         set_state(bench, State.HOT, NoServers())
 
 

@@ -320,7 +320,7 @@ class Denying(HookedStore):
     ],
     ids=["no permission", "something else"],
 )
-def test_a_refusal_is_told_after_all_outcomes_are_known(
+def test_a_refusal_is_raised_after_all_outcomes_are_known(
     reason: Reason, error: type[Exception], sentence: str
 ) -> None:
     bench = Bench(TableOptions(partitions=WEEK))

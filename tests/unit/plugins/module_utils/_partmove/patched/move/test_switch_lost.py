@@ -53,7 +53,7 @@ def test_a_late_insert_is_found_although_the_answer_was_lost(bench: Bench) -> No
     assert bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[0] == b"HOT"
 
 
-def test_what_was_switched_before_the_lease_was_lost_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partitions_switched_before_the_lease_was_lost_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second multi is refused; the run goes on under another lease, and tells of the first one too."""
     monkeypatch.setattr(multi_batches, "MAX_OPS", 34)
     week = days(9)

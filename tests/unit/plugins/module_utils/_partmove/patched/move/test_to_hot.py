@@ -124,7 +124,7 @@ def test_what_is_recorded() -> None:
     assert switching[1] == {**fields, "state": "HOT", "state_before": "COLD", "state_version": 1}
 
 
-def test_what_is_about_to_be_brought_back_is_in_the_journal_before_it_is() -> None:
+def test_the_journal_names_a_partition_before_it_is_brought_back() -> None:
     bench = cold_bench()
     told: list[int] = []
     bench.before_switch(lambda: told.append(len(bench.journal.of(Event.SWITCHING))))
@@ -348,7 +348,7 @@ def test_a_journal_that_cannot_be_written_hides_nothing() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, 600])
-def test_check_mode_tells_what_the_run_does(seconds: int) -> None:
+def test_check_mode_reports_the_same_as_the_run(seconds: int) -> None:
     bench = cold_bench()
     if seconds:
         bench.reheat(DAY)

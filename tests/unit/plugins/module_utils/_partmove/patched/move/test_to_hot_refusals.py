@@ -398,7 +398,7 @@ def test_copies_that_hot_knows_nothing_of_stay() -> None:
     assert bench.cold.exists(f"{PATH}/{stray}") is not None
 
 
-def test_gates_of_the_way_back() -> None:
+def test_gates_for_bringing_back() -> None:
     """What may not become cold may still come back, with what is not certain to be there kept out."""
     shard, partition = ([gate.name for gate in gates] for gates in REHEAT_GATES)
 
@@ -407,7 +407,7 @@ def test_gates_of_the_way_back() -> None:
     assert [gate.name for gate in STRAY_COPIES.partition] == ["no_stray_copies"]
 
 
-def test_every_gate_of_the_way_back_has_a_case() -> None:
+def test_every_gate_for_bringing_back_has_a_case() -> None:
     """Also those that only the way back has."""
     told = {case.gate for case in (*CASES, *WAITING)}
 

@@ -84,7 +84,7 @@ def lose_all(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("losing", [lose, lose_all])
-def test_what_cold_has_lost_is_told_of_a_whole_shard_path(losing: Callable[[Bench], None]) -> None:
+def test_parts_lost_from_cold_are_reported_for_a_whole_shard_path(losing: Callable[[Bench], None]) -> None:
     bench = Bench()
     bench.move(DAY)
     probe = ask(bench)
@@ -109,7 +109,7 @@ def test_what_was_dropped_while_it_was_cold_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize("servers", [AssumeActive(), NoServers()])
-def test_without_servers_a_lost_one_cannot_be_told_from_a_dropped_one(servers: ServerCheck) -> None:
+def test_without_servers_a_lost_partition_is_like_a_dropped_one(servers: ServerCheck) -> None:
     bench = cold_bench()
     bench.context = bench.context._replace(servers=servers)
     lose(bench)
@@ -123,7 +123,7 @@ def test_without_servers_a_lost_one_cannot_be_told_from_a_dropped_one(servers: S
 
 
 @pytest.mark.parametrize("answers", [0, 1])
-def test_a_server_that_is_silent_leaves_it_untold(answers: int) -> None:
+def test_a_silent_server_leaves_the_partition_in_doubt(answers: int) -> None:
     bench = cold_bench()
     lose(bench)
     ask(bench).silent_from = 0
@@ -160,7 +160,7 @@ def test_a_part_that_is_dropped_meanwhile_is_not_lost() -> None:
     }
 
 
-def test_what_changes_on_disk_is_looked_at_anew() -> None:
+def test_a_partition_that_changes_on_disk_is_read_anew() -> None:
     bench = cold_bench()
     lose(bench)
     probe = ask(bench)

@@ -74,7 +74,7 @@ def test_a_folder_that_goes_once_it_was_listed_is_made_again() -> None:
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_folders_that_are_there_are_not_looked_for(is_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_folders_are_not_read_again(is_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     copying = Copying()
     if is_there:
         copying.make(DAY)

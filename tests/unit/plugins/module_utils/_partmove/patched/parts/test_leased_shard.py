@@ -57,14 +57,14 @@ def leased(bench: Bench) -> LeasedShard:
     return LeasedShard(bench.hot_store, bench.cold_store, reader, LAYOUT, lease)
 
 
-def test_a_look_has_what_was_asked_for(leased: LeasedShard) -> None:
+def test_a_read_has_the_requested_partitions(leased: LeasedShard) -> None:
     look = leased.read([DAY])
     assert look.shard.layout == LAYOUT
     assert look.partitions.keys() == {DAY}
     assert leased.read_hot([DAY], reread=False).partitions[DAY].cold == {}
 
 
-def test_nothing_is_told_after_another_run_took_over(bench: Bench, leased: LeasedShard) -> None:
+def test_no_read_succeeds_after_another_run_took_over(bench: Bench, leased: LeasedShard) -> None:
     bench.context.leases.acquire(PATH)
     with pytest.raises(LeaseLost, match=PATH):
         leased.read([DAY])
@@ -230,7 +230,7 @@ def test_parents_that_do_not_stay(bench: Bench, leased: LeasedShard) -> None:
         leased.hot.ensure([path])
 
 
-def test_everything_is_judged_for_the_moment_that_hot_tells(bench: Bench) -> None:
+def test_everything_is_judged_for_a_moment_of_the_clock_of_hot(bench: Bench) -> None:
     """A clock that is ahead would let copies go that a server is still looking for."""
     ahead = ManualClock(bench.clock.now() + 660.0)
     leases = LeaseKeeper(bench.hot_store, bench.cold_store, ahead, owner="a test")

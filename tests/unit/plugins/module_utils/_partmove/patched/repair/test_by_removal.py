@@ -132,7 +132,7 @@ def test_a_copy_whose_data_no_part_has(drifted: Drifted) -> None:
     assert drifted.done == [f"cold: delete {PATH}/{path}"]
 
 
-def test_a_sound_copy_of_what_is_damaged_in_hot_is_all_that_there_is(drifted: Drifted) -> None:
+def test_an_intact_copy_of_a_part_damaged_in_hot_stays(drifted: Drifted) -> None:
     path = f"replicas/r1/parts/{PART}"
     drifted.bench.move()
     drifted.bench.reheat()

@@ -41,7 +41,7 @@ def test_a_partition_without_state_comes_back_as_well(drifted: Drifted) -> None:
     assert set(drifted.kinds().values()) == {FindingKind.COPIES_NEEDED}
 
 
-def test_state_is_left_while_something_waits_that_looks_at_it(drifted: Drifted) -> None:
+def test_state_is_left_while_a_queue_entry_waits_that_reads_it(drifted: Drifted) -> None:
     drifted.bench.move()
     create(R1, drifted.bench.cold.get(f"{PATH}/{R1}")[0])(drifted.bench)
     write(STATE, b"HOT")(drifted.bench)

@@ -76,7 +76,7 @@ def test_what_is_left_is_in_the_journal(drifted: Drifted) -> None:
     assert report.left
 
 
-def test_kinds_whose_way_out_is_a_repair_are_repaired() -> None:
+def test_kinds_whose_remedy_is_a_repair_are_repaired() -> None:
     promised = {kind for kind in FindingKind if "part_repair" in kind.remedy}
     assert promised | {FindingKind.COLD_UNKNOWN} == REMEDIES.keys()
 

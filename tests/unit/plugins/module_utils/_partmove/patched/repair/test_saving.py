@@ -74,7 +74,7 @@ def test_what_cannot_be_kept_is_not_done() -> None:
     assert kept.done == []
 
 
-def test_what_cannot_be_told_is_not_done() -> None:
+def test_a_write_that_cannot_be_announced_is_not_done() -> None:
     kept = Kept()
 
     def full(_multis: Sequence[Sequence[str]]) -> None:
