@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.diff import shown
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.diff import mask_edit
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import (
     Style,
     ensure_absent,
@@ -72,7 +72,7 @@ def _edit(path: str) -> Callable[[bytes], None]:
         for element in ("cold_zookeeper", "zookeeper", "auxiliary_zookeepers/cold"):
             change = ensure_present(before, element, ElementContent((Node("c1"), Node("c2"))), style)
             for edit in change.edits:
-                shown(edit, element.partition("/")[0], change.substitution)
+                mask_edit(edit, element.partition("/")[0], change.substitution)
             after = before.after(change)
             after.after(ensure_absent(after, element, style))
 
