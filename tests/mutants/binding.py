@@ -154,7 +154,7 @@ MUTANTS = (
     Mutant(
         "a shard path is not bound before copies are removed",
         _TO_HOT,
-        "        bind(leased, look.shard)\n",
+        "        bind(leased, read.shard)\n",
         "",
         ("patched/parts/test_bind.py::test_a_table_is_bound_before_copies_are_removed",),
     ),

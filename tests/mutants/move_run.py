@@ -29,8 +29,8 @@ MUTANTS = (
         "the check comes after the last group only",
         _RUN,
         "                self._record(prepared, result)\n"
-        "                # At once: a part that was inserted meanwhile may be merged with the cold parts at"
-        " any moment.\n"
+        "                # Check at once: a part that was inserted meanwhile may soon be merged with the "
+        "cold parts.\n"
         "                if result.shard is not None:\n"
         "                    self._check_switched(leased, result.shard)\n",
         "                self._record(prepared, result)\n"
@@ -46,22 +46,22 @@ MUTANTS = (
     Mutant(
         "what was switched is forgotten where the run ends with an error",
         _RUN,
-        "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n"
+        "            self._report.lose(result.unclear, self._direction.refusals.answer_lost)\n"
         "            self._record(prepared, result)\n",
-        "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n",
+        "            self._report.lose(result.unclear, self._direction.refusals.answer_lost)\n",
         ("patched/move/test_switch_lost.py::test_partitions_switched_before_the_lease_was_lost_are_checked",),
     ),
     Mutant(
         "a switch whose answer was lost for good is not told",
         _RUN,
-        "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n",
+        "            self._report.lose(result.unclear, self._direction.refusals.answer_lost)\n",
         "",
         ("patched/move/test_run.py::test_a_switch_with_an_unknown_outcome",),
     ),
     Mutant(
         "a switch that nobody looked at again is told as done",
         _RUN,
-        "self._report.fail(each, self._direction.refusals.not_looked_at_again)",
+        "self._report.fail(each, self._direction.refusals.unchecked)",
         "pass",
         ("patched/move/test_run.py::test_an_unchecked_switch_has_failed",),
     ),

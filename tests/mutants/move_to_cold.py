@@ -22,8 +22,8 @@ MUTANTS = (
     Mutant(
         "the entries of the ledger are not checked by the switch",
         _TO_COLD,
-        "refuse_partitions(look.shard, partitions, now, options=self._options), ready.checks)",
-        "refuse_partitions(look.shard, partitions, now, options=self._options))",
+        "refuse_partitions(read.shard, partitions, now, options=self._options), ready.checks)",
+        "refuse_partitions(read.shard, partitions, now, options=self._options))",
         ("patched/move/test_to_cold_ledger.py::test_a_replica_that_is_withdrawn_right_before_the_switch",),
     ),
     Mutant(
@@ -36,8 +36,8 @@ MUTANTS = (
     Mutant(
         "no gate is asked under the lease",
         _TO_COLD,
-        "refuse_partitions(look.shard, partitions, now, options=self._options), ready.checks)",
-        "refuse_partitions(look.shard, [], now, options=self._options), ready.checks)",
+        "refuse_partitions(read.shard, partitions, now, options=self._options), ready.checks)",
+        "refuse_partitions(read.shard, [], now, options=self._options), ready.checks)",
         ("patched/move/test_switch.py::test_a_partition_that_a_gate_stops_by_now",),
     ),
     Mutant(

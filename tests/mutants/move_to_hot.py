@@ -80,14 +80,14 @@ MUTANTS = (
     Mutant(
         "no gate is asked on the way back",
         _TO_HOT,
-        "refuse_partitions(look.shard, returned, now, gates=REHEAT_GATES)",
-        "refuse_partitions(look.shard, [], now, gates=REHEAT_GATES)",
+        "refuse_partitions(read.shard, returned, now, gates=REHEAT_GATES)",
+        "refuse_partitions(read.shard, [], now, gates=REHEAT_GATES)",
         ("patched/move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[queue_clear]",),
     ),
     Mutant(
         "copies of dropped parts do not wait",
         _TO_HOT,
-        "refused = {each: refusal for each, refusal in waits.items() if refusal is not None}",
+        "refused = {each: refusal for each, refusal in needed.items() if refusal is not None}",
         "refused: dict[str, Refusal] = {}",
         ("patched/move/test_to_hot_dropped.py::test_they_wait_whatever_the_clock_of_the_controller_says",),
     ),

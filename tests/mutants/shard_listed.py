@@ -119,8 +119,8 @@ MUTANTS = (
     Mutant(
         "what is not deleted is told by its version",
         "patched/move/to_hot.py",
-        "    deletes_what_was_read = False\n",
-        "    deletes_what_was_read = True\n",
+        "    deletes_read_parts = False\n",
+        "    deletes_read_parts = True\n",
         ("patched/move/test_to_hot.py::test_the_multi_that_brings_a_partition_back",),
     ),
     Mutant(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run to cold and a run to hot have apart; `run` is what they have in common."""
+"""The differences between a run to cold and a run to hot; `run` has the common part."""
 
 from __future__ import annotations
 
@@ -23,88 +23,88 @@ from .report import MovedPartition, PatchedReport
 
 
 class NextAction(Enum):
-    """What a run has to do for a partition, by its location."""
+    """The next action of a run for a partition, by its location."""
 
     DONE = "done"
-    """Nothing: it is as the run would leave it."""
+    """None: the partition is in the desired state."""
     SWITCH = "switch"
-    """Judge, prepare and switch it."""
+    """Judge, prepare and switch the partition."""
     CLEAN = "clean"
-    """Remove its copies, or wait until they may be removed."""
-    ELSEWHERE = "elsewhere"
-    """Nothing can be done for it by this run."""
+    """Remove the copies of the partition, or wait until no server can need them."""
+    LEAVE = "leave"
+    """None: no run in this direction starts from this location."""
 
 
 class Refusals(NamedTuple):
-    """What a direction says of partitions that a run could not finish with."""
+    """The refusals of a direction for partitions that a run could not finish."""
 
     keeps_changing: Refusal
-    """It changed again and again after it had been prepared."""
-    not_found_out: Refusal
-    """The answer to its switch was lost for good."""
-    not_looked_at_again: Refusal
-    """It was switched, and the run ended before it was looked at again."""
+    """The partition changed again and again after its preparation."""
+    answer_lost: Refusal
+    """The answer to the switch was lost for good."""
+    unchecked: Refusal
+    """The partition was switched, and the run ended before the check after the switch."""
     too_large: str
-    """The way out for a partition whose operations do not fit one multi."""
+    """The remedy for a partition whose operations do not fit one multi."""
 
 
 class Direction(Protocol):
     """One direction of a run over one shard path; it lives as long as the run, over all its leases."""
 
     event: Event
-    """What a journal calls a partition that was switched."""
+    """The journal event of a switched partition."""
     state: State
-    """The State of a partition that was switched; one that was not has another."""
-    deletes_what_was_read: bool
-    """Whether the switch deletes all parts that hot has, each with the version that was read of it.
+    """The State of a switched partition; before the switch, State is different."""
+    deletes_read_parts: bool
+    """Whether the switch deletes all parts in hot, each with the version read before.
 
-    Then right before it neither what cold has nor data of the same znodes are read once more.
+    If so, the read right before the switch skips cold, and the data of unchanged znodes in hot.
     """
     next_actions: Mapping[Location, NextAction]
-    """What to do with a partition where it is; ELSEWHERE for a location that is no key."""
+    """Location → next action; LEAVE for a location that is no key."""
     refusals: Refusals
 
     def judge_early(self, shard: ShardFacts, partition_ids: Collection[str]) -> Mapping[str, Refusal]:
-        """What the shard path as a whole refuses at a look without the lease."""
+        """Return partition id → refusal by the gates of the whole shard path, before the lease is taken."""
 
-    def judge(self, look: ShardRead, partition_ids: Sequence[str], now: float) -> Judgement:
-        """What the gates say of partitions that are to be switched; servers are not asked."""
+    def judge(self, read: ShardRead, partition_ids: Sequence[str], now: float) -> Judgement:
+        """Judge the partitions to be switched by the gates, without asking the servers."""
 
     def expected(self, partition: PartitionFacts) -> PartitionFacts:
-        """The partition with those parts as registered in hot that servers have to have on disk."""
+        """Return the partition with the parts expected on the disks as its parts in hot."""
 
     def prepare(
         self, leased: LeasedShard, shard: ShardFacts, partitions: Mapping[str, PartitionFacts]
     ) -> dict[str, Refusal]:
-        """Do what has to be done before the switch; returns those that it failed for."""
+        """Prepare the partitions for the switch; return partition id → refusal for each failure."""
 
     def is_changed(self, prepared: PartitionFacts, now: PartitionFacts) -> bool:
-        """Whether the partition is not what was prepared."""
+        """Return whether the partition differs from the prepared one."""
 
     def ops(self, partition: PartitionFacts, state: Znode) -> list[Op]:
-        """What switches the partition; ``state`` is its marker."""
+        """Return the operations of the switch; ``state`` is the State znode."""
 
     def parts(self, partition: PartitionFacts) -> Sequence[RegisteredPart]:
-        """The parts that go over when the partition is switched."""
+        """Return the parts that change the ensemble with the switch."""
 
     def row(self, partition: PartitionFacts) -> MovedPartition:
-        """What to record of a partition that was switched and was like this before."""
+        """Return the row of a switched partition; ``partition``: the facts before the switch."""
 
-    def waits(self, shard: ShardFacts, state: Znode | None, now: float) -> Refusal | None:
-        """Why the copies of a partition at the stage CLEAN have to stay; None where they may go."""
+    def copies_needed(self, shard: ShardFacts, state: Znode | None, now: float) -> Refusal | None:
+        """Return why the copies of a partition with the action CLEAN have to stay; None if they may go."""
 
     def clean(
-        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: PatchedReport
+        self, leased: LeasedShard, read: ShardRead, partition_ids: Sequence[str], report: PatchedReport
     ) -> None:
-        """Remove the copies of the partitions at the stage CLEAN, and tell the report."""
+        """Remove the copies of the partitions with the action CLEAN, and report the outcomes."""
 
     def discard(self, leased: LeasedShard, partition_ids: Collection[str]) -> bool:
-        """Remove what was prepared for partitions that are not switched; whether there was anything."""
+        """Remove the preparations for partitions that are not switched; return whether there were any."""
 
     def abandon(self, leased: LeasedShard, moved: Collection[str]) -> None:
-        """Remove what was prepared for all but the moved, where the shard path cannot be read any more."""
+        """Remove the preparations for all but the moved partitions, if the shard path became unreadable."""
 
-    def look_after(
+    def check_switched(
         self,
         leased: LeasedShard,
         shard: ShardFacts,
@@ -112,7 +112,8 @@ class Direction(Protocol):
         detached_before: Mapping[str, frozenset[str]],
         report: PatchedReport,
     ) -> None:
-        """Ask the servers, and look at the switched partitions again.
+        """Ask the servers, and read the switched partitions again.
 
-        Takes from ``report.moved`` what is not as it must be. ``shard`` has the replicas that are asked.
+        Moves inconsistent partitions from ``report.moved`` to another outcome. ``shard`` has the replicas to
+        ask.
         """

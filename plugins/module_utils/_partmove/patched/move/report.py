@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run did to the partitions of one shard path of patched servers."""
+"""The outcomes of a run over one shard path of patched servers."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from ...shard.facts import PartitionFacts, RegisteredPart, state_text
 
 
 class MovedPartition(NamedTuple):
-    """A partition whose registration changed the ensemble."""
+    """A partition whose part znodes moved to the other ensemble."""
 
     partition: str
     state_before: str
-    """Empty where there was no State."""
+    """Empty without a State."""
     state_after: str
     parts: int
-    """Over all replicas, as are znodes and bytes."""
+    """Number over all replicas, as are znodes and bytes."""
     znodes: int
     data_bytes: int
 
     @classmethod
     def to_cold(cls, partition: PartitionFacts) -> MovedPartition:
-        """The row of a partition that was registered in hot as ``partition`` says."""
+        """Return the row of a partition; ``partition``: the facts before the switch to cold."""
         states = state_text(partition.state), State.COLD.value
         return cls._of(partition.partition_id, states, partition.hot_parts)
 
     @classmethod
     def to_hot(cls, partition_id: str, returned: Sequence[RegisteredPart]) -> MovedPartition:
-        """The row of a partition whose parts are registered in hot again."""
+        """Return the row of a partition whose parts are registered in hot again."""
         return cls._of(partition_id, (State.COLD.value, State.HOT.value), returned)
 
     def event(self, shard_path: str, zxid: int) -> dict[str, object]:
-        """What a journal keeps of it; ``zxid`` is the transaction that did it."""
+        """Return the journal fields; ``zxid`` is the transaction of the switch."""
         return {
             "shard_path": shard_path,
             "partition": self.partition,
@@ -68,15 +68,15 @@ class PatchedReport(RunReport[MovedPartition]):
     """The outcome of each requested partition of one shard path of patched servers."""
 
     copies_removed: set[str] = field(default_factory=set)
-    """Partitions that hot registered again already, and whose copies in cold were removed."""
+    """Partitions already in hot before the run, whose copies in cold were removed."""
 
     @property
     def is_changed(self) -> bool:
-        """Whether the run changed anything, or may have; in check mode, whether it would."""
+        """Whether the run changed the ensembles, or may have; in check mode, whether it would."""
         return super().is_changed or bool(self.copies_removed)
 
     def outcomes(self) -> tuple[Mapping[str, object] | set[str], ...]:
-        """Return the collections that each hold the partitions of one outcome."""
+        """Return one collection of partitions per outcome."""
         return *super().outcomes(), self.copies_removed
 
     def fail(self, partition_id: str, refusal: Refusal) -> None:
@@ -92,7 +92,7 @@ class PatchedReport(RunReport[MovedPartition]):
         self.touched.add(partition_id)
 
     def lose(self, partition_ids: Iterable[str], refusal: Refusal) -> None:
-        """Fail partitions whose switch got no answer, so that the run does not know if it happened."""
+        """Fail partitions without an answer to their switch: the run does not know whether it happened."""
         lost = sorted(partition_ids)
         self.failed.update(dict.fromkeys(lost, refusal))
         self.touched.update(lost)

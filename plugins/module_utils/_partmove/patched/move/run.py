@@ -4,7 +4,7 @@
 
 """One run over one shard path of patched servers, in either direction.
 
-The states of a partition, and the steps that lead from one to the next::
+The states of a partition, and the steps between them::
 
     open      → unchanged  the partition already is in the desired state
               → failed     neither ensemble registers the partition, and a server has it on disk
@@ -17,7 +17,7 @@ The states of a partition, and the steps that lead from one to the next::
               → open       the part znodes had changed by then
               → deferred   a gate refused by then, or the table was too busy
               → failed     the answer was lost, and the run ended before it read State again
-    switched  → moved      both ensembles and the servers were checked and are as they must be
+    switched  → moved      both ensembles and the servers were checked and are consistent
               → deferred   (to cold) a part arrived meanwhile, and the switch was undone
               → failed     the check found a problem, or the run ended before the check
 
@@ -56,11 +56,11 @@ from .switch import Switch, SwitchResult
 from .unregistered import find_unregistered
 
 RETRIES = 3
-"""How often a partition that changed after its preparation is prepared again."""
+"""Number of preparations of a partition whose part znodes keep changing."""
 
 
 class MoveContext(NamedTuple):
-    """The ensembles, the servers and all else that a run works with."""
+    """The ensembles, the servers and the other tools of a run."""
 
     hot: ZnodeStore
     cold: ZnodeStore
@@ -71,7 +71,7 @@ class MoveContext(NamedTuple):
     servers: ServerCheck
     pace: Pace = UnlimitedPace()
     known: ListingCache | None = None
-    """What runs before listed at the shard path."""
+    """The part listings of earlier runs on the shard path."""
 
 
 class PatchedRun(ShardRun["MoveContext", PatchedReport]):
@@ -85,15 +85,15 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
             context.hot, context.cold, self._layout, context.leases.root, known=context.known
         )
         self._unchecked: dict[str, PartitionFacts] = {}
-        """Switched partitions that were not checked yet, as they were before the switch."""
+        """Switched partitions before their check, with the facts before the switch."""
         self._recorded: set[str] = set()
-        """Ids of the switched partitions that the report and the journal have."""
+        """Ids of the switched partitions in the report and the journal."""
         self._detached: dict[str, frozenset[str]] = {}
-        """Replica → names in its ``detached`` folder before anything was switched."""
+        """Replica → names in its ``detached`` folder before the first switch."""
 
     def _close_report(self) -> None:
         for each in sorted(self._unchecked.keys() & self._report.moved.keys()):
-            self._report.fail(each, self._direction.refusals.not_looked_at_again)
+            self._report.fail(each, self._direction.refusals.unchecked)
 
     def _read_first(self, requested: Sequence[str]) -> None:
         shard, found = self._reader.registered_names(requested)
@@ -105,19 +105,19 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
                 self._report.unchanged.add(each)
             elif locate(names) is Location.ABSENT:
                 unregistered[each] = names
-            elif action is NextAction.ELSEWHERE:
+            elif action is NextAction.LEAVE:
                 self._report.deferred[each] = refuse_location(names)
             elif action is NextAction.CLEAN:
-                waits = self._direction.waits(shard, names.state, self._context.clock.now())
-                if waits is not None:
-                    self._report.deferred[each] = waits
+                needed = self._direction.copies_needed(shard, names.state, self._context.clock.now())
+                if needed is not None:
+                    self._report.deferred[each] = needed
         self._report_unregistered(shard, unregistered)
         self._report.deferred.update(self._direction.judge_early(shard, self._report.open(requested)))
 
     def _report_unregistered(
         self, shard: ShardFacts, unregistered: Mapping[str, RegisteredNames], prepared: Collection[str] = ()
     ) -> None:
-        """Give an outcome to partitions that neither ensemble registers; a partition in doubt stays open."""
+        """Give an outcome to partitions in neither ensemble; a partition in doubt stays open."""
         found = find_unregistered(self._reader, self._context.servers, shard, unregistered)
         for each in sorted(found.gone):
             self._report.deferred[each] = (
@@ -127,12 +127,12 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
         self._report.failed.update(found.failed)
 
     def _next_action(self, found: RegisteredNames | PartitionFacts) -> NextAction:
-        return self._direction.next_actions.get(locate(found), NextAction.ELSEWHERE)
+        return self._direction.next_actions.get(locate(found), NextAction.LEAVE)
 
     def _work_under_lease(self, lease: Lease, partition_ids: Sequence[str]) -> None:
         leased = LeasedShard(self._context.hot, self._context.cold, self._reader, self._layout, lease)
         if self._unchecked:
-            # A lease that was lost ended before these were checked.
+            # An earlier lease was lost before these partitions were checked.
             self._check_switched(leased, leased.shard())
         try:
             # Between paced batches no copy waits for its switch, and no switch for its check.
@@ -151,13 +151,13 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
         self._defer(leased, dict.fromkeys(pending, self._direction.refusals.keeps_changing))
 
     def _attempt(self, leased: LeasedShard, partition_ids: Sequence[str]) -> list[str]:
-        """Judge, prepare and switch the partitions; return those that changed in between."""
+        """Judge, prepare and switch the partitions; return the partitions that changed in between."""
         read = leased.read(partition_ids)
         by_action: dict[NextAction, list[str]] = {action: [] for action in NextAction}
         for each in sorted(read.partitions):
             by_action[self._next_action(read.partitions[each])].append(each)
         self._report.unchanged.update(by_action[NextAction.DONE])
-        gone = self._leave_elsewhere(leased, read, by_action[NextAction.ELSEWHERE])
+        gone = self._leave(leased, read, by_action[NextAction.LEAVE])
         if by_action[NextAction.CLEAN]:
             self._direction.clean(leased, read, by_action[NextAction.CLEAN], self._report)
         passed = self._passed(leased, read, by_action[NextAction.SWITCH])
@@ -167,10 +167,8 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
         changed = self._switch(leased, prepared) if prepared else []
         return sorted([*changed, *self._report.open(gone)])
 
-    def _leave_elsewhere(
-        self, leased: LeasedShard, read: ShardRead, partition_ids: Sequence[str]
-    ) -> list[str]:
-        """Defer partitions at a location where no run starts; return the unregistered ones, some still open."""
+    def _leave(self, leased: LeasedShard, read: ShardRead, partition_ids: Sequence[str]) -> list[str]:
+        """Defer partitions with the action LEAVE; return the unregistered ones, some of them still open."""
         unregistered: dict[str, RegisteredNames] = {}
         prepared: set[str] = set()
         for each in partition_ids:
@@ -188,7 +186,7 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
     def _passed(
         self, leased: LeasedShard, read: ShardRead, partition_ids: Sequence[str]
     ) -> dict[str, PartitionFacts]:
-        """Return the partitions that the gates and the servers let pass; defer the others."""
+        """Return the partitions passed by the gates and the servers; defer the others."""
         if not partition_ids:
             return {}
         refused = dict(self._direction.judge(read, partition_ids, leased.taken_at).refused)
@@ -212,32 +210,32 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
             self._detached.update(self._context.servers.detached(shard))
 
     def _switch(self, leased: LeasedShard, prepared: Mapping[str, PartitionFacts]) -> list[str]:
-        """Switch the prepared partitions; return those that changed in between."""
+        """Switch the prepared partitions; return the partitions that changed in between."""
         result = SwitchResult()
         switch = Switch(leased, self._context.clock, self._direction, self._announce)
         try:
             for _batch in switch.batches(prepared, result):
                 self._record(prepared, result)
-                # At once: a part that was inserted meanwhile may be merged with the cold parts at any moment.
+                # Check at once: a part that was inserted meanwhile may soon be merged with the cold parts.
                 if result.shard is not None:
                     self._check_switched(leased, result.shard)
         finally:
-            # The switched partitions are recorded even if the lease or the ensemble was lost on the way.
-            self._report.lose(result.unclear, self._direction.refusals.not_found_out)
+            # Record the switched partitions even if the lease or the ensemble was lost on the way.
+            self._report.lose(result.unclear, self._direction.refusals.answer_lost)
             self._record(prepared, result)
         self._defer(leased, result.refused)
         return sorted(result.changed)
 
     def _announce(self, partitions: Sequence[PartitionFacts]) -> None:
-        """Write the partitions that are about to be switched to the journal, on disk."""
+        """Write the partitions of the next multis to the journal, on disk."""
         path, state = self._layout.path, self._direction.state.value
         announced = (switching(path, each, self._direction.parts(each), state) for each in partitions)
         self._context.journal.record(Event.SWITCHING, announced)
 
     def _check_switched(self, leased: LeasedShard, shard: ShardFacts) -> None:
-        """Check the switched partitions. A partition that is unchecked when the run ends counts as failed."""
+        """Check the switched partitions. A partition still unchecked when the run ends counts as failed."""
         if self._unchecked:
-            self._direction.look_after(leased, shard, self._unchecked, self._detached, self._report)
+            self._direction.check_switched(leased, shard, self._unchecked, self._detached, self._report)
             self._unchecked.clear()
 
     def _record(self, prepared: Mapping[str, PartitionFacts], result: SwitchResult) -> None:
@@ -246,7 +244,7 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
         if not partitions:
             return
         rows = [self._direction.row(each) for each in partitions]
-        # All of them in the report first: writing the journal may fail.
+        # Update the report first: writing the journal may fail.
         self._recorded.update(each.partition_id for each in partitions)
         self._report.moved.update({row.partition: row for row in rows})
         self._unchecked.update({each.partition_id: each for each in partitions})
@@ -256,7 +254,7 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
     def _defer(
         self, leased: LeasedShard, refused: Mapping[str, Refusal], with_copies: Sequence[str] | None = None
     ) -> None:
-        """Defer the partitions, and remove the copies that were prepared for them."""
+        """Defer the partitions, and remove the copies prepared for them."""
         self._direction.discard(leased, list(refused) if with_copies is None else with_copies)
         self._report.deferred.update(refused)
 

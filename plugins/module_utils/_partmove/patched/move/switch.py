@@ -93,7 +93,7 @@ class Switch:
         """Switch in batches; after a collision with the table's own work, retry in smaller batches.
 
         Yields after each batch, when its outcome is in the result. Raises LeaseLost, EnsembleError,
-        AccessDenied; the partitions switched until then are in the result.
+        AccessDenied; the result then has all switched partitions.
         """
         self._create_markers(prepared.values())
         waiting = deque(sorted(prepared))
@@ -132,7 +132,7 @@ class Switch:
         """Read the batch again, judge it, and switch what passes; return the partitions to retry."""
         direction = self._direction
         ids = sorted(prepared)
-        if direction.deletes_what_was_read:
+        if direction.deletes_read_parts:
             # After a collision, the version of a part may differ from the last read.
             read = self._leased.read_hot(ids, reread=not first)
         else:

@@ -55,7 +55,7 @@ class ToCold:
 
     event = Event.MOVED
     state = State.COLD
-    deletes_what_was_read = True
+    deletes_read_parts = True
     next_actions: Mapping[Location, NextAction] = {
         Location.HOT: NextAction.SWITCH,
         Location.COPIED: NextAction.SWITCH,
@@ -67,14 +67,14 @@ class ToCold:
             f"its parts changed {RETRIES} times after they had been copied",
             "Run again when the partition is not merged or mutated any more",
         ),
-        not_found_out=Refusal(
+        answer_lost=Refusal(
             GateName.POST_SWITCH_CHECK,
             "the answer to its switch was lost, and the run ended before State was read again",
             "Run part_move again: the partition either is cold by now or is moved then. Run"
             " part_audit_info in"
             " any case",
         ),
-        not_looked_at_again=Refusal(
+        unchecked=Refusal(
             GateName.POST_SWITCH_CHECK,
             "the partition was switched, but the run ended before the check after the switch",
             "Run part_audit_info: no part of the partition may be registered in hot while State is COLD",
@@ -95,13 +95,13 @@ class ToCold:
         refusal = refuse_shard(shard)
         return unready or ({} if refusal is None else dict.fromkeys(partition_ids, refusal))
 
-    def judge(self, look: ShardRead, partition_ids: Sequence[str], now: float) -> Judgement:
+    def judge(self, read: ShardRead, partition_ids: Sequence[str], now: float) -> Judgement:
         """Judge by all gates, and by the readiness of the servers."""
-        ready = self._context.readiness.judge(look.shard, partition_ids)
+        ready = self._context.readiness.judge(read.shard, partition_ids)
         if ready.refused:
             return ready
-        partitions = [look.partitions[each] for each in partition_ids]
-        return Judgement(refuse_partitions(look.shard, partitions, now, options=self._options), ready.checks)
+        partitions = [read.partitions[each] for each in partition_ids]
+        return Judgement(refuse_partitions(read.shard, partitions, now, options=self._options), ready.checks)
 
     def expected(self, partition: PartitionFacts) -> PartitionFacts:
         """Return the partition as is: the disks have to have the parts in hot."""
@@ -139,12 +139,12 @@ class ToCold:
         """Return the row with the parts formerly in hot."""
         return MovedPartition.to_cold(partition)
 
-    def waits(self, shard: ShardFacts, state: Znode | None, now: float) -> Refusal | None:
+    def copies_needed(self, shard: ShardFacts, state: Znode | None, now: float) -> Refusal | None:
         """Return None: no location needs a clean-up in this direction."""
         return None
 
     def clean(
-        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: PatchedReport
+        self, leased: LeasedShard, read: ShardRead, partition_ids: Sequence[str], report: PatchedReport
     ) -> None:
         """Do nothing: no location needs a clean-up in this direction."""
 
@@ -164,7 +164,7 @@ class ToCold:
         never = [each for each, state in states.items() if state is None or never_was_cold(state)]
         ColdCopies(leased, self._created).remove_own([each for each in never if each not in moved])
 
-    def look_after(
+    def check_switched(
         self,
         leased: LeasedShard,
         shard: ShardFacts,
@@ -172,7 +172,7 @@ class ToCold:
         detached_before: Mapping[str, frozenset[str]],
         report: PatchedReport,
     ) -> None:
-        """Undo the switch of what got a part or a replica meanwhile, and look at the disks."""
+        """Undo the switch of partitions with a late part or replica, and check the disks."""
         moved = set(report.moved)
         try:
             PostSwitchCheck(leased, self._context.servers).check(shard, switched, detached_before, report)

@@ -81,7 +81,7 @@ class ToHot:
     state = State.HOT
     # The switch creates znodes, so cold is read again: a DROP PARTITION may have removed copies since, and
     # their parts must not come back.
-    deletes_what_was_read = False
+    deletes_read_parts = False
     next_actions: Mapping[Location, NextAction] = {
         Location.HOT: NextAction.DONE,
         Location.COPIED: NextAction.CLEAN,
@@ -96,13 +96,13 @@ class ToHot:
             f"its parts changed {RETRIES} times after the servers had been asked about them",
             "Run again when the partition is not dropped, merged or mutated any more",
         ),
-        not_found_out=Refusal(
+        answer_lost=Refusal(
             GateName.POST_SWITCH_CHECK,
             "the answer to its switch was lost, and the run ended before State was read again",
             "Run part_move with state: hot again: the partition either is in hot by now or is brought back"
             " then",
         ),
-        not_looked_at_again=Refusal(
+        unchecked=Refusal(
             GateName.POST_SWITCH_CHECK,
             "the partition is registered in hot again, but the run ended before the servers were checked",
             "Check with replica_info that no server has detached a part of the partition",
@@ -121,12 +121,12 @@ class ToHot:
         refusal = refuse_shard(shard, REHEAT_GATES)
         return {} if refusal is None else dict.fromkeys(partition_ids, refusal)
 
-    def judge(self, look: ShardRead, partition_ids: Sequence[str], now: float) -> Judgement:
+    def judge(self, read: ShardRead, partition_ids: Sequence[str], now: float) -> Judgement:
         """Judge by the gates for this direction; refuse if a replica was replaced since it was asked."""
-        if any(self._asked.get(each.name, each.created) != each.created for each in look.shard.replicas):
+        if any(self._asked.get(each.name, each.created) != each.created for each in read.shard.replicas):
             return Judgement(dict.fromkeys(partition_ids, _ADDED_AGAIN))
-        returned = [self.expected(look.partitions[each]) for each in partition_ids]
-        return Judgement(refuse_partitions(look.shard, returned, now, gates=REHEAT_GATES))
+        returned = [self.expected(read.partitions[each]) for each in partition_ids]
+        return Judgement(refuse_partitions(read.shard, returned, now, gates=REHEAT_GATES))
 
     def expected(self, partition: PartitionFacts) -> PartitionFacts:
         """Return the partition with its parts in hot again. No disk may lack one of them then."""
@@ -161,22 +161,24 @@ class ToHot:
         """Return the row with the parts in hot again."""
         return MovedPartition.to_hot(partition.partition_id, partition.only_in_cold)
 
-    def waits(self, shard: ShardFacts, state: Znode | None, now: float) -> Refusal | None:
+    def copies_needed(self, shard: ShardFacts, state: Znode | None, now: float) -> Refusal | None:
         """Return a refusal while a starting server may need the copies, otherwise None."""
         seconds = retention_left(shard, state, now)
         return _copies_needed(seconds) if seconds else None
 
     def clean(
-        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: PatchedReport
+        self, leased: LeasedShard, read: ShardRead, partition_ids: Sequence[str], report: PatchedReport
     ) -> None:
         """Remove unneeded copies, and defer the partitions whose copies have to stay."""
-        bind(leased, look.shard)
+        bind(leased, read.shard)
         now = leased.taken_at
-        waits = {each: self.waits(look.shard, look.partitions[each].state, now) for each in partition_ids}
-        refused = {each: refusal for each, refusal in waits.items() if refusal is not None}
-        waited = [look.partitions[each] for each in partition_ids if each not in refused]
+        needed = {
+            each: self.copies_needed(read.shard, read.partitions[each].state, now) for each in partition_ids
+        }
+        refused = {each: refusal for each, refusal in needed.items() if refusal is not None}
+        removable = [read.partitions[each] for each in partition_ids if each not in refused]
         own: dict[str, PartName] = {}
-        refused.update(self._refuse_stray(look.shard, waited, now, own))
+        refused.update(self._refuse_stray(read.shard, removable, now, own))
         passed = [each for each in partition_ids if each not in refused]
         gone, behind, removed = ColdCopies(leased, own).remove_unneeded(passed)
         report.copies_removed.update(gone)
@@ -193,7 +195,7 @@ class ToHot:
     def abandon(self, leased: LeasedShard, moved: Collection[str]) -> None:
         """Do nothing: this direction prepares nothing."""
 
-    def look_after(
+    def check_switched(
         self,
         leased: LeasedShard,
         shard: ShardFacts,
@@ -201,7 +203,7 @@ class ToHot:
         detached_before: Mapping[str, frozenset[str]],
         report: PatchedReport,
     ) -> None:
-        """Whether a server took a part out of the table before hot had it again."""
+        """Fail partitions if a server detached a part before hot had it again."""
         parts = [part.name for each in switched.values() for part in each.only_in_cold]
         failures = detached_since(self._context.servers, shard, parts, detached_before)
         for each in sorted(failures.keys() & report.moved.keys()):
