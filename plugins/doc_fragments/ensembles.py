@@ -117,8 +117,7 @@ class ModuleDocFragment:
     options:
       lock_wait:
         description:
-          - How long to wait for the lock of a shard path that another run has, in seconds or with a unit such
-            as V(90s) or V(5m).
+          - How long to wait for a lock of another run, in seconds or with a unit such as V(90s) or V(5m).
           - Give more than the session timeout, so that the lock of a killed run expires meanwhile.
         type: str
         default: 45s

@@ -15,10 +15,10 @@ class ModuleDocFragment:
       max_latency:
         description:
           - Latency limit of both ensembles in seconds. The module pauses if the latency of an ensemble
-            exceeds this limit and five times the latency at the start of the module, until the latency falls
-            to half of that threshold.
-          - A module that writes also pauses while more than 500 requests wait at a member, and while a member
-            lags behind the others, if the members report this by the four-letter word C(srvr).
+            exceeds both this limit and five times the latency at the start. The pause ends when the latency
+            falls to half of the higher value.
+          - A module that writes also pauses while more than 500 requests wait at a member, or a member lags
+            behind the others. Members report these values by the four-letter word C(srvr).
           - With V(0) the module never pauses.
         type: float
         default: 1.0

@@ -10,8 +10,8 @@ module: census_info
 short_description: Count what fills a ZooKeeper ensemble, and report znodes that could be removed
 version_added: 0.1.0
 description:
-  - Reads every znode of the ensemble of a ClickHouse cluster and adds up znodes and bytes by kind, by table
-    and by replica, and outside of tables by path. Advises how to reduce some kinds, with the reason and the
+  - Reads every znode of the ensemble of a ClickHouse cluster. Adds up znodes and bytes by kind, by table and
+    by replica; outside of tables by path. Advises how to reduce some kinds, with the reason and the
     statements.
   - Works with every ClickHouse, with or without a cold ensemble. Writes nothing.
   - With O(clickhouse) the module asks servers for their tables, and reports tables that no server has. If a
@@ -200,8 +200,8 @@ tables:
       elements: dict
 replicas:
   description:
-    - Replicas of the same name in all tables, which are usually on one server, as C(replica), C(tables),
-      C(znodes) and C(bytes), the largest number of znodes first.
+    - Replicas of the same name in all tables, usually on one server. Each has C(replica), C(tables),
+      C(znodes) and C(bytes); the largest number of znodes first.
   returned: success
   type: list
   elements: dict

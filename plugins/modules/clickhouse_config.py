@@ -15,8 +15,7 @@ description:
     C(<auxiliary_zookeepers>) in the same way.
   - Inserts or removes bytes at the place of the element. All other bytes of a file stay unchanged, including
     comments, blank lines, line ends, byte order mark and encoding. The module parses the result before
-    writing, and fails if the result differs in more than the element, or if a server would not find the
-    element.
+    writing. It fails if more than the element differs, or if a server would not find the element.
   - The element may be in any file that the server merges, in several files, or be replaced in one file. An
     optional reference without a value yields to a section, as in the server. Values that only a running
     server can resolve, such as C(from_env), stay unchanged, and a warning explains why members were not

@@ -53,8 +53,8 @@ options:
     default: findings
   compare_content:
     description:
-      - Whether to compare the content of all part znodes, in hot with cold, and in both ensembles with the
-        hashes from servers of version 20.x and later.
+      - Whether to compare the content of all part znodes in hot and cold. Hashes from servers of version 20.x
+        and later are compared as well.
       - Without this option the content is compared only if names or State are inconsistent.
     type: bool
     default: false

@@ -89,16 +89,16 @@ options:
   max_parts:
     description:
       - Maximum number of parts that a partition may have on a replica.
-      - A value above 1 is dangerous. Parts that can be merged with each other are detached as soon as a
-        server tries the merge, so raise this value only for a table without merges.
+      - A value above 1 is dangerous. When a server tries to merge parts of a cold partition, these parts are
+        detached. Raise this value only for a table without merges.
     type: int
     default: 1
   assume_patched:
     description:
-      - Whether to assume, without reading the ledger, that every replica of every shard path runs a patched
-        server that was started with the cold ensemble in its configuration.
+      - Whether to assume, without reading the ledger, that every replica runs a patched server that was
+        started with the cold ensemble in its configuration.
       - Without this option a partition is moved only if M(olap.partmove.replica_ledger) has entered each of
-        its replicas for the same members of O(cold), and no replica has restarted since.
+        its replicas for the same members of O(cold). No replica may have restarted since.
       - Dangerous. If the assumption is wrong, a server no longer starts, or starts without the data.
         Withdrawing a replica from the ledger does not stop such a run either.
     type: bool
@@ -114,7 +114,7 @@ options:
     description:
       - Number of shard paths to work on at the same time, up to 64, each under its own lock.
       - With 0 the number is the number of shard paths, up to 16. The number is lower if the shard paths in
-        progress would have more than 20000 partitions to move, because a run needs memory for all of them.
+        progress would have more than 20000 partitions to move. A run needs memory for these partitions.
       - More workers help if the ensembles are far away. All workers share one session with each ensemble.
     type: int
     default: 0
@@ -188,9 +188,9 @@ EXAMPLES = r"""
 RETURN = r"""
 changed:
   description:
-    - Whether the run changed a partition. Changed partitions include partitions that failed after the switch
-      or with an unknown outcome of the switch, partitions whose switch was undone, and deferred partitions
-      whose copies of an earlier run were removed.
+    - Whether the run changed a partition. This includes a partition that failed after the switch or with an
+      unknown outcome, and a partition whose switch was undone. A deferred partition also counts if the run
+      removed copies of an earlier run.
     - If a run ends right after a switch and the next run returns the partition in RV(unchanged), the first
       run has changed the partition.
   returned: when the options are valid

@@ -83,10 +83,9 @@ options:
     required: true
   registrations:
     description:
-      - "A file with part znodes: a backup that an earlier run wrote to O(backup), a journal of moves, or a
-        file that the role C(partmove_repair) extracts from the files of a ZooKeeper member. Parts that are on
-        disk and unregistered in both ensembles are registered again from this file, if the hash equals the
-        hash of the part on disk."
+      - "A file with part znodes: a backup in O(backup), a journal of moves, or a file of the role
+        C(partmove_repair) with znodes from the files of a ZooKeeper member. Unregistered parts on disk are
+        registered again from this file, if the hash equals the hash of the part on disk."
       - A journal does not have the bytes of part znodes in the legacy form, which have child znodes.
     type: path
   quiet:

@@ -46,8 +46,8 @@ options:
   state:
     description:
       - Value of the marker.
-      - V(COLD) is refused if hot registers a part of the partition, if cold registers no part, or if the
-        parts on the servers differ from the parts in cold.
+      - V(COLD) is refused if hot registers a part of the partition, or cold registers none. The parts on the
+        servers also have to equal the parts in cold.
       - "V(HOT) is refused if the parts on the servers differ from the parts in hot. Parts that are registered
         in cold and missing on all servers do not matter: C(DROP PARTITION) left these part znodes behind, and
         M(olap.partmove.part_move) with C(state=hot) removes them later."

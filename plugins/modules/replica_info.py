@@ -16,9 +16,9 @@ description:
     continue. A part is lost if the part is neither active nor merged or mutated into an active part. A
     partition is lost if all its parts are gone, or some of its rows. Fewer rows are only a notice if merges
     of the engine, a TTL or a mutation explain the difference.
-  - With O(hot) and O(cold) the module also reports parts that the cold ensemble registers for the server and
-    its disk does not have, parts on its disk that are unregistered in both ensembles, and cold partitions
-    whose server is not in the ledger.
+  - With O(hot) and O(cold) the module also reports parts in the cold ensemble that are missing on the disk of
+    the server. It also reports unregistered parts on the disk, and cold partitions whose server is not in the
+    ledger.
   - Writes nothing. The module succeeds with any findings, and fails if the server or an ensemble does not
     answer. To wait for a replica use C(until) with RV(caught_up).
 notes:

@@ -12,8 +12,8 @@ version_added: 0.1.0
 description:
   - The ledger in the hot ensemble lists the replicas whose servers know the cold ensemble. A partition is
     moved only if every replica of its shard path is in the ledger and was not activated since.
-  - V(present) reads the replicas and the sign of the patch from the server, compares the znodes that the
-    server reads with O(hot), and enters all replicas of the server, or none.
+  - V(present) reads the replicas and the sign of the patch from the server, and compares the znodes that the
+    server reads with O(hot). Then it enters all replicas of the server, or none.
   - A replica is not entered if O(cold) has parts for the replica that are neither in O(hot) nor active on its
     disk. Such a replica was added under the name of a former replica, or has lost the parts.
   - "V(absent) withdraws replicas before their server is replaced by a server without the patch, or loses its
@@ -104,8 +104,8 @@ options:
   never_entered:
     description:
       - With O(state=absent), whether to assume that none of the replicas was ever entered anywhere.
-      - Without this option the module fails if O(coordination_root) has no ledger of any of their tables,
-        because a withdrawal from a ledger that moves do not read prevents no cold partition.
+      - Without this option the module fails if O(coordination_root) has no ledger of any of their tables. A
+        withdrawal from the wrong ledger would not prevent cold partitions.
     type: bool
     default: false
   root:

@@ -20,8 +20,8 @@ description:
   - Finds tables by their paths, so a run can be repeated after any interruption. The next run continues, and
     changes nothing once everything is done. A run with the other O(state) reverses the move from any point.
   - The module checks all replicas of all tables before the first statement. Names are exchanged only if every
-    replica is active, both tables have the same structure, no ALTER or mutation is in progress, no partition
-    is between the tables, and each remaining partition is too young or still gets inserts.
+    replica is active and both tables have the same structure. No ALTER or mutation may be in progress, and no
+    partition may be between the tables. Each remaining partition has to be too young or still get inserts.
 notes:
   - From the move of the first partition to the move of the last partition, readers of the name miss the rows
     in the other table. A table of the engine C(Merge) over both tables has all rows.
@@ -31,8 +31,8 @@ notes:
   - The old table is never dropped. Drop the old table once RV(tables[].left_parts) and
     RV(tables[].older_inserts) are 0 on every replica and a reversal is no longer needed.
   - The user of O(clickhouse) needs the privileges C(CREATE), C(DROP), C(ALTER), C(SELECT) and C(INSERT) on
-    both tables, C(SYSTEM MERGES) with O(stop_merges=true), and has to be allowed to read the database
-    C(system).
+    both tables, and C(SYSTEM MERGES) with O(stop_merges=true). The user also has to be allowed to read the
+    database C(system).
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:

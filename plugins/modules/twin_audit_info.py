@@ -10,8 +10,8 @@ module: twin_audit_info
 short_description: Report where tables, their cold twins and the records of moves contradict each other
 version_added: 0.1.0
 description:
-  - Compares for every partition of tables with a cold twin the parts of both tables on every replica and the
-    record that M(olap.partmove.twin_move) keeps of a partition between the tables. Assigns each partition
+  - Compares for every partition the parts of a table and its cold twin on every replica, and the record of
+    M(olap.partmove.twin_move) for a partition between both tables. Assigns each partition
     exactly one kind, and returns inconsistent kinds with the remedy.
   - The remedy of most findings is another run of M(olap.partmove.twin_move). If manual action is needed,
     RV(findings[].statements) has the SQL.

@@ -27,7 +27,7 @@ description:
 notes:
   - From the ATTACH to the last DROP PART readers of both tables see rows of the partition twice.
     RV(moved[].seen_twice_seconds) has the duration.
-  - While the module works on a partition, do not insert into the twin, do not ATTACH, DROP or REPLACE the
+  - Do not insert into the twin while the module works on a partition. Do not ATTACH, DROP or REPLACE this
     partition in either table, and do not EXCHANGE the tables.
   - The user of O(clickhouse) needs the privileges C(ALTER TABLE), C(SELECT) and C(INSERT) on both tables, and
     C(SYSTEM MERGES) with O(stop_merges=true).
@@ -76,8 +76,8 @@ options:
     default: 1d
   stop_merges:
     description:
-      - Whether to stop merges and mutations of both tables on every replica, with C(SYSTEM STOP MERGES), from
-        before a partition is cloned until only one table has the partition.
+      - Whether to stop merges and mutations of both tables on every replica with C(SYSTEM STOP MERGES), while
+        a partition is in both tables.
       - For partitions with constant merges, which otherwise need retries or fail by the gate C(twin_known).
         Merges of all partitions of both tables wait meanwhile, and running merges start again.
       - A killed run leaves merges stopped. The next run over the shard path, with any options, starts merges
@@ -105,10 +105,10 @@ options:
     default: 0
   max_latency:
     description:
-      - Latency limit of the hot ensemble in seconds. The module pauses if the latency exceeds this limit and
-        five times the latency at the start of the module, until the latency falls to half of that threshold.
-        The module also pauses while more than 500 requests wait at a member, and while a member lags behind
-        the others, if the members report this by the four-letter word C(srvr).
+      - Latency limit of the hot ensemble in seconds. The module pauses if the latency exceeds both this limit
+        and five times the latency at the start. The pause ends when the latency falls to half of the higher
+        value. The module also pauses while more than 500 requests wait at a member, or a member lags behind
+        the others. Members report these values by the four-letter word C(srvr).
       - Pauses happen between partitions only, when no partition is in both tables. The auxiliary ensemble is
         not watched, because only the servers have sessions with it.
       - With V(0) the module never pauses.

@@ -14,9 +14,9 @@ description:
     indices, projections, settings and storage policy, whose ZooKeeper path is in an auxiliary ensemble.
     M(olap.partmove.twin_move) moves partitions to the twin.
   - Reads the replicas of a table from the hot ensemble, and creates missing twins on the server of each
-    replica. The module checks all replicas before the first statement. A table is refused, and gets no twin
-    on any replica, if a replica cannot be queried, if a replica has a different table with the name of the
-    twin, or if the replicas differ. The other tables get their twins, and the module fails at the end.
+    replica. The module checks all replicas before the first statement. A table is refused if a replica cannot
+    be queried, if a replica has a different table with the name of the twin, or if the replicas differ. Then
+    the table gets no twin on any replica. The other tables get their twins, and the module fails at the end.
 notes:
   - Every server first needs the ensemble in C(<auxiliary_zookeepers>), see
     M(olap.partmove.clickhouse_config).

@@ -81,6 +81,6 @@ def read_backup(path: str) -> tuple[BackupHeader, list[SavedZnode]]:
     except OSError as error:
         raise PartMoveError(
             f"The backup {path} cannot be read: {error.strerror}",
-            remedy="Give a file that part_repair has written, on the host that this runs on",
+            remedy="Give a file that part_repair has written, on the host that runs the module",
         ) from error
     return parse_backup(data, path)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .._clickhouse.config.diff import shown
+from .._clickhouse.config.diff import mask_edit
 from .._clickhouse.config.draft import FileEdit
 from .._clickhouse.config.edit import (
     ConfigChange,
@@ -58,7 +58,7 @@ class ClickHouseConfig:
         if change is None:
             return {"changed": False}
         substitution = change.substitution or self._style.substitution
-        versions = [shown(edit, self._tag, substitution) for edit in change.edits]
+        versions = [mask_edit(edit, self._tag, substitution) for edit in change.edits]
         return {
             "changed": bool(change.edits),
             "element": self._tag,

@@ -57,13 +57,13 @@ def hosts_of(
     """
     nodes = [ClusterNode(**row) for row in rows]
     known = list(dict.fromkeys(node.cluster for node in nodes))
-    wanted = known if clusters is None else list(dict.fromkeys(clusters))
-    missing = [name for name in wanted if name not in known]
+    selected = known if clusters is None else list(dict.fromkeys(clusters))
+    missing = [name for name in selected if name not in known]
     if missing or not known:
         there = f"there are {first_few(known, 10)}" if known else "no cluster is configured"
         what = f"There is no cluster {first_few(missing)}" if missing else "There is no cluster"
         raise FormatError(f"{what}; {there}", remedy="Give the names of existing clusters")
-    nodes = [node for name in wanted for node in nodes if node.cluster == name]
+    nodes = [node for name in selected for node in nodes if node.cluster == name]
     ports: dict[str, set[int]] = {}
     for node in nodes:
         ports.setdefault(node.host, set()).add(node.port)

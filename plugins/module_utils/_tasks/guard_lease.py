@@ -55,7 +55,7 @@ class GuardLease:
             self._holder = self._former
 
     def _line(self, claim: Claim | None) -> str:
-        return f"{self._name}: {'nobody' if claim is None else f'{claim.owner} for {claim.ttl} s'}\n"
+        return f"{self._name}: {'free' if claim is None else f'{claim.owner} for {claim.ttl} s'}\n"
 
 
 def _owner(text: str) -> str:

@@ -59,7 +59,7 @@ class JournalInfo:
         except OSError as error:
             raise PartMoveError(
                 f"The journal {self._path} cannot be read: {error.strerror}",
-                remedy="Give as path a journal that this user may read, on the host that the module runs on",
+                remedy="Give as path a journal that this user may read, on the host that runs the module",
             ) from error
 
 

@@ -280,7 +280,7 @@ def _requested(params: Mapping[str, Any]) -> Iterator[Merge]:
     except (OSError, UnicodeDecodeError) as error:
         raise FormatError(
             f"{params['src']} cannot be read: {getattr(error, 'strerror', None) or error}",
-            remedy="Give the path of a merges.sql on the host that the module runs on",
+            remedy="Give the path of a merges.sql on the host that runs the module",
         ) from error
 
 

@@ -68,7 +68,7 @@ def test_take_prolong_read_and_release_each_in_check_mode_first(bench: Bench) ->
 
 def test_the_diff_has_the_holder_before_and_after(bench: Bench) -> None:
     assert asked(bench, name="separate")["diff"] == {
-        "before": "separate: nobody\n",
+        "before": "separate: free\n",
         "after": "separate: the first for 60 s\n",
     }
 
