@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads which ensemble a replicated table of a server is in: that of ``<zookeeper>``, or an auxiliary one.
+"""Reads the ensemble of a server's replicated tables: that of ``<zookeeper>``, or an auxiliary ensemble.
 
-A table path identifies a table only together with its ensemble: two ensembles may have tables at one path.
+A path identifies a table only together with its ensemble: two ensembles may have tables at the same path.
 """
 
 from __future__ import annotations

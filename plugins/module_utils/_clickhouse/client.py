@@ -58,7 +58,7 @@ _IDLE_SECONDS = 30.0
 
 
 class ClickHouseClient:
-    """Queries one server, from any number of threads.
+    """Queries a server, from any number of threads.
 
     The client keeps a connection for the next query. Servers close idle connections within seconds, so a
     query for rows is repeated over a new connection if the kept connection turns out to be closed. A repeated

@@ -33,7 +33,7 @@ _HOST = re.compile(r"[A-Za-z0-9._:%-]+")
 
 
 class ClusterNode(NamedTuple):
-    """One replica of one shard; a field is None if the source does not contain it."""
+    """A replica of a shard; a field is None if the source does not contain it."""
 
     cluster: str
     shard: int

@@ -32,7 +32,7 @@ _FAILING_ENTRIES = 100
 
 
 class HttpHealthProbe:
-    """Queries one server. Every method raises PartMoveError if the server fails to answer."""
+    """Queries a server. Every method raises PartMoveError if the server fails to answer."""
 
     def __init__(self, client: ClickHouseClient) -> None:
         self._client = client
@@ -79,7 +79,7 @@ class HttpHealthProbe:
         ]
 
     def failing(self) -> list[FailingEntry]:
-        """Return the queue entries whose last attempt failed, those with the most attempts first."""
+        """Return the queue entries after a failed attempt, sorted by the number of attempts, most first."""
         rows = self._client.rows(
             "SELECT database, table, type, new_part_name, num_tries, last_exception"
             " FROM system.replication_queue WHERE last_exception != ''"
@@ -91,7 +91,7 @@ class HttpHealthProbe:
         ]
 
     def disk(self, *, read_disk: bool) -> Disk:
-        """Return the active parts and the detached folders of all tables that consist of parts.
+        """Return the active parts and the detached folders of all tables of the MergeTree family.
 
         With ``read_disk`` the folders are listed on this host, which must be that of the server, if the
         server cannot list them.

@@ -23,9 +23,9 @@ class ClickHouseOptions:
     """How to connect to the servers of the replicas.
 
     port: port of the HTTP interface, which ZooKeeper does not know; with TLS usually 8443.
-    user, password: a user that may read the database ``system``.
+    user, password: a user with access to the database ``system``.
     secure: whether to use TLS.
-    ca: PEM file of certificate authorities of the servers, added to those of the system.
+    ca: PEM file of certificate authorities of the servers, in addition to the system's.
     verify: whether to refuse a server whose certificate no known authority has signed for its host.
     endpoints: replica name → ``host:port``, or ``host`` alone. For replicas that are not reachable at
         ``port`` of the host that they published.

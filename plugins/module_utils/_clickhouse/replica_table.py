@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Queries about the table of one replica. The same query identifies the table."""
+"""Queries about the table of a replica. The same query identifies the table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = Mapping[str, list[list[str]]]
 
 
 class ReplicaTable(NamedTuple):
-    """The table of a replica on its server, and the rows of the queries key it."""
+    """The table of a replica on its server, and the rows of the queries about the table."""
 
     database: str
     name: str
@@ -28,7 +28,7 @@ class ReplicaTable(NamedTuple):
 
 
 class ReplicaClients:
-    """The clients for the servers of replicas. All threads share one client for each server."""
+    """The clients for the servers of replicas. All threads share a client for each server."""
 
     def __init__(self, options: ClickHouseOptions) -> None:
         self._options = options

@@ -69,7 +69,7 @@ def read_activity(
 
 
 def _known_columns(client: ClickHouseClient) -> dict[str, set[str]]:
-    """Return the columns of the system tables that some versions lack, by table."""
+    """Return the columns of the system tables that differ between versions, by table."""
     known: dict[str, set[str]] = defaultdict(set)
     for table, column in client.rows(
         "SELECT table, name FROM system.columns WHERE database = 'system' AND table IN ('disks', 'moves')"
@@ -79,7 +79,7 @@ def _known_columns(client: ClickHouseClient) -> dict[str, set[str]]:
 
 
 def _moves(client: ClickHouseClient, names: str) -> list[list[str]]:
-    """Return parts that move between disks: table, name of the part, and disk."""
+    """Return parts on the move between disks: table, name of the part, and disk."""
     return client.rows(f"SELECT table, part_name, target_disk_name FROM system.moves WHERE {names}")
 
 
@@ -106,7 +106,7 @@ def _copy_reason(client: ClickHouseClient, tables: TwinTables) -> dict[str, str]
 
 
 def _unfinished_changes(client: ClickHouseClient, names: str) -> list[str]:
-    """Return unfinished mutations, and patch parts: updated rows, which an ATTACH would not clone."""
+    """Return unfinished mutations, and patch parts: updated rows that an ATTACH would not clone."""
     mutations = client.rows(f"SELECT table, mutation_id FROM system.mutations WHERE is_done = 0 AND {names}")
     patches = client.rows(
         f"SELECT table, name FROM system.parts WHERE active AND {names}"

@@ -43,7 +43,7 @@ _EVERY_REPLICA = 2
 
 
 class TwinOfReplica(NamedTuple):
-    """The twin of a replica, or what is needed to create it.
+    """The twin of a replica, or the texts for creating it.
 
     name: name of the twin, quoted for SQL.
     engine, create: texts of the hot table, for `create_statement`.
@@ -73,13 +73,13 @@ class HttpTwinServers:
         self._ensembles_reported: dict[str, bool] = {}
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
-        """Implement `TwinServers.tables`. Raises PartMoveError unless the server has one such pair."""
+        """Implement `TwinServers.tables`. Raises PartMoveError unless the server has both tables."""
         client = self._clients.of(shard_path, replica.name, replica.host)
         hot = self._hot(client, shard_path, replica)
         return TwinTables(replica, client.label, hot, self._table(client, hot.database, self._twin_of(hot)))
 
     def read_twin(self, shard_path: str, replica: TwinReplica) -> TwinOfReplica:
-        """Return the hot table of the replica, and its twin or the texts to create it."""
+        """Return the hot table of the replica, and its twin or the texts for creating the twin."""
         client = self._clients.of(shard_path, replica.name, replica.host)
         hot = self._hot(client, shard_path, replica)
         twin = self._twin_of(hot)
@@ -203,7 +203,7 @@ class HttpTwinServers:
         return self._ensembles_reported[client.label]
 
     def _table(self, client: ClickHouseClient, database: str, name: str) -> TwinTable:
-        """Return the description of one table. Raises PartMoveError if the server has no such table."""
+        """Return the description of a table. Raises PartMoveError if the server has no such table."""
         reported = self._reports_ensembles(client)
         ensemble = "zookeeper_name" if reported else "''"
         replicas = client.rows(
@@ -234,7 +234,7 @@ class HttpTwinServers:
 
 
 def _definition_texts(client: ClickHouseClient, database: str, name: str) -> list[list[str]]:
-    """Return the engine of a table, and its CREATE statement, as the server writes them."""
+    """Return the engine of a table and its CREATE statement, as written by the server."""
     return client.rows(
         "SELECT engine_full, create_table_query FROM system.tables"
         f" WHERE database = {literal(database)} AND name = {literal(name)}"

@@ -30,7 +30,7 @@ BESIDE, IN_FRONT = f"{TABLE}_all", f"{TABLE}_hot"
 
 
 class ViewNames(NamedTuple):
-    """The names on one replica, in ``database``: the reading table ``reading`` reads ``hot`` and ``twin``."""
+    """The names on a replica, in ``database``: the reading table ``reading`` reads ``hot`` and ``twin``."""
 
     database: str
     reading: str
@@ -126,7 +126,7 @@ class TwinViews(HttpPairServers):
     def _creation(
         self, client: ClickHouseClient, found: LocatedTables, names: ViewNames, table: TwinTable
     ) -> tuple[str, ...]:
-        """The statement that makes the table the reading one; none where it is."""
+        """Return the statements that create or replace the reading table; () if it is up to date."""
         existing = client.rows(
             f"SELECT engine, engine_full FROM system.tables WHERE database = {literal(table.database)}"
             f" AND name = {literal(table.name)}"
@@ -155,7 +155,7 @@ class TwinViews(HttpPairServers):
 
 
 def plan_views(servers: TwinViews, shard_path: str, replicas: Sequence[TwinReplica]) -> list[TwinViewSteps]:
-    """What is to be done for each replica, in their order; raises PartMoveError, so that nothing is done."""
+    """Return the statements for each replica, in order. Raises PartMoveError if none may be executed."""
     return [servers.steps(shard_path, each) for each in replicas]
 
 
@@ -167,7 +167,7 @@ def _columns(client: ClickHouseClient, table: str) -> list[list[str]]:
 
 
 def _match_template(template: str, name: str) -> str:
-    """What TABLE stands for in the template, where that makes the name; else empty."""
+    """Return the text that TABLE stands for in the template to give the name; "" if there is none."""
     before, after = template.split(TABLE, 1)
     fits = name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
     return name[len(before) : len(name) - len(after)] if fits else ""

@@ -37,7 +37,7 @@ _DAY_SECONDS = 86_400
 
 
 class PartitionUsage(NamedTuple):
-    """Some facts that one server knows of a partition. A field is None if the row does not cover it."""
+    """Some facts from a server about a partition. A field is None if the row does not cover it."""
 
     shard_path: str
     partition_id: str
@@ -135,7 +135,7 @@ def _has_log(client: ClickHouseClient) -> bool:
 
 
 def _is_logged_since(client: ClickHouseClient, since: int) -> bool:
-    """Whether the log covers the time since the moment: it has a query from before and one from after."""
+    """Whether the log covers the time since the moment: it has a query from before and another from after."""
     older = f"event_date <= toDate(toDateTime({since + _DAY_SECONDS})) AND event_time <= toDateTime({since})"
     return all(
         client.rows(f"SELECT 1 FROM system.query_log WHERE {condition} LIMIT 1")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The files of a configuration during an edit, with one element edited after the other."""
+"""The files of a configuration during the edits of its elements."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Config:
         return [self.main, *self.drop_ins]
 
     def paths(self) -> list[str]:
-        """Return the paths of all files of the configuration, as far as they are known."""
+        """Return the known paths of all files of the configuration."""
         include_from = self.include_from().path
         return [*(file.path for file in self.merged), *([include_from] if include_from else [])]
 
@@ -86,7 +86,7 @@ class Config:
         return Config(self._source, {**self._known, **known, **edited})
 
     def sections(self, element: str) -> list[MergedElement]:
-        """Return what the server has as ``element`` or ``parent/element`` below the root; the first counts.
+        """Return the server's ``element`` or ``parent/element`` below the root; the first counts.
 
         Raises FormatError if the content of the parent is unknown.
         """
@@ -115,7 +115,7 @@ class Config:
         return [Occurrence(file, child) for file, parent in parents for child in parent.named(name)]
 
     def _value_of_incl(self, occurrence: Occurrence) -> Occurrence | None:
-        """Return the substitution that an element refers to; None without one."""
+        """Return the substitution of an element; None without ``incl``."""
         name = occurrence.element.attributes.get("incl", "")
         return self.value_of(name).found if name else None
 
@@ -144,7 +144,7 @@ class Config:
         return IncludeFrom(path)
 
     def substitutions(self) -> XmlFile | None:
-        """Return the file with the values of ``incl`` attributes; None if it is unknown or does not exist."""
+        """Return the file with the values of ``incl`` attributes; None if unknown or missing."""
         path = self.include_from().path
         return self._xml(path) if path else None
 
@@ -169,7 +169,7 @@ class Config:
         return isinstance(self.main, XmlFile) and roots == {_OLD_ROOT} and bool(self.include_from().path)
 
     def uses_of(self, substitution: str) -> int:
-        """Count the elements that take their value from the substitution."""
+        """Count the elements with this substitution."""
         return sum(file.uses_of(substitution) for file in self.merged)
 
     def _drop_in_paths(self) -> list[str]:

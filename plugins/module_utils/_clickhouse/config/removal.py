@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Removes elements from a configuration; an element that this collection added leaves no trace."""
+"""Removes elements from a configuration; elements of this collection leave no trace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def new_file(path: str, root: str) -> XmlFile:
 
 
 def remove_element(draft: Draft, occurrence: Occurrence, occurrences: Sequence[Occurrence]) -> None:
-    """Remove one occurrence of an element, and the substitution that it refers to."""
+    """Remove an occurrence of an element, and its substitution."""
     config, element = draft.before, occurrence.element
     name = element.attributes.get("incl", "")
     value = config.value_of(name) if name else SubstitutionValue()
@@ -50,7 +50,7 @@ def remove_element(draft: Draft, occurrence: Occurrence, occurrences: Sequence[O
 
 
 def remove_leftover(draft: Draft, name: str) -> None:
-    """Remove a substitution that this collection wrote and that no element refers to."""
+    """Remove a substitution of this collection that no element uses."""
     file = draft.before.substitutions()
     if file is None or draft.before.uses_of(name):
         return
@@ -64,7 +64,7 @@ def remove_leftover(draft: Draft, name: str) -> None:
 
 
 def _remove(draft: Draft, occurrence: Occurrence) -> None:
-    """Remove an element from its file; also its parent and the file if they were created for it."""
+    """Remove an element from its file; also its parent and the file if they were created for the element."""
     draft.remove(occurrence)
     left = draft.remove_parent(occurrence, MARK.encode())
     if left.data == new_file(left.path, left.root_tag).data:

@@ -25,7 +25,7 @@ _MOST_LEVELS = 50
 
 
 class Document(Protocol):
-    """One file of a configuration, in any format."""
+    """A file of a configuration, in any format."""
 
     path: str
 
@@ -37,14 +37,14 @@ class Document(Protocol):
         """Return the children of the root with the tag, complete with their descendants."""
 
     def uses_of(self, substitution: str) -> int:
-        """Count the elements that take their value from the substitution."""
+        """Count the elements with this substitution."""
 
     def line_of(self, element: Element) -> int:
-        """Return the number of the line in which the element begins."""
+        """Return the number of the first line of the element."""
 
 
 class Occurrence(NamedTuple):
-    """One occurrence of an element: the element as it is written, and its file."""
+    """An occurrence of an element: the element as it is written, and its file."""
 
     file: Document
     element: Element
@@ -69,7 +69,7 @@ class MergedElement:
     """An element after the merges so far.
 
     origin: the occurrence with its name and its attributes.
-    occurrences: all occurrences that were merged into it, in order.
+    occurrences: all merged occurrences, in order.
     problem: why its own content is unknown; empty if it is known. Children have problems of their own.
     """
 
@@ -82,7 +82,7 @@ class MergedElement:
 
     @classmethod
     def of(cls, occurrence: Occurrence, depth: int = 0) -> MergedElement:
-        """Build the element from one occurrence. Raises FormatError if elements are nested too deeply."""
+        """Build the element from an occurrence. Raises FormatError if elements are nested too deeply."""
         if depth > _MOST_LEVELS:
             raise FormatError(
                 f"{occurrence} has elements nested more than {_MOST_LEVELS} levels deep",
@@ -119,7 +119,7 @@ class MergedElement:
             yield from child.problems()
 
     def nodes(self) -> list[Node]:
-        """Return the members that the element names, as far as they are known."""
+        """Return the members of the element, as far as they are known."""
         # The server uses every child whose tag begins with "node", such as <node1>.
         named = [child for child in self.children if child.tag.startswith("node")]
         return [

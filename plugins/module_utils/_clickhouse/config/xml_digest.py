@@ -21,7 +21,7 @@ class Item(NamedTuple):
 
 
 class Digest:
-    """A parser target: its methods are those that lxml calls.
+    """A parser target, with the methods that lxml calls.
 
     items: in document order; the root, with its attributes, comes before its children.
     between: the text between children of the root, without white space.
@@ -85,7 +85,7 @@ class Digest:
         return first == second and self.between == other.between
 
     def without(self, tag: str) -> list[bytes]:
-        """Return the digests without those of the root's children with the tag."""
+        """Return the digests without the root's children with the tag."""
         return [*(each.digest for each in self.items if each.tag != tag), self.between.encode()]
 
     def _add_beside(self, event: str) -> None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An XML file that is edited by splicing: all bytes outside the edited element stay unchanged.
+"""An XML file, edited by splicing: all bytes outside the edited element stay unchanged.
 
 Expat finds the positions of elements, lxml reads their content. Both parsers read each version of the file.
 """
@@ -37,7 +37,7 @@ _LEVELS = 1
 
 
 class Splice(NamedTuple):
-    """Bytes that replace those from ``start`` to ``end`` of the text."""
+    """New bytes for the text from ``start`` to ``end``."""
 
     start: int
     end: int
@@ -45,7 +45,7 @@ class Splice(NamedTuple):
 
 
 class XmlFile:
-    """One version of a configuration file; ``exists``: whether the file exists on disk.
+    """A version of a configuration file; ``exists``: whether the file exists on disk.
 
     Raises FormatError if the file is not well-formed or declares entities.
     """
@@ -74,11 +74,11 @@ class XmlFile:
         return [self._whole(child) for child in self.root.named(tag)]
 
     def uses_of(self, substitution: str) -> int:
-        """Count the elements that take their value from the substitution."""
+        """Count the elements with this substitution."""
         return self._scan.uses[substitution]
 
     def line_of(self, element: Element) -> int:
-        """Return the number of the line in which the element begins."""
+        """Return the number of the first line of the element."""
         return 1 + len(_LINE_END.findall(self.text, 0, element.start))
 
     def _whole(self, child: Element) -> Element:
@@ -98,7 +98,7 @@ class XmlFile:
         return indent_at(self.text, element.start)
 
     def child_indent(self, parent: Element) -> bytes:
-        """Return the indentation of the children of the element, also if it has none."""
+        """Return the indentation of the children of the element, also without any child."""
         found = (self.indent_of(child) for child in parent.children)
         first = next((indent for indent in found if indent is not None), None)
         if first is not None:
@@ -146,7 +146,7 @@ class XmlFile:
         return [Splice(parent.open_end - len(b"/>"), parent.end, b">" + text + end)]
 
     def removal(self, element: Element) -> list[Splice]:
-        """Return splices that remove the element, and its line if it is alone there."""
+        """Return splices that remove the element, and its line if nothing else is there."""
         start = element.start - len(indented) if (indented := self.indent_of(element)) is not None else -1
         if start > 0:
             start -= 2 if self.text[start - 2 : start] == b"\r\n" else 1
@@ -192,7 +192,7 @@ class XmlFile:
 
 
 def _read_by_lxml(text: bytes, path: str) -> Digest:
-    """Return what lxml reads in the text, after expat; builds no tree."""
+    """Return the digest of the text by lxml, after expat; builds no tree."""
     digest = Digest()
     parser = etree.XMLParser(
         target=cast(Any, digest),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A YAML file of a configuration, as newer servers read it. This collection never edits it."""
+"""A YAML file of a configuration, for newer servers. This collection never edits YAML."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def is_yaml(path: str) -> bool:
 
 
 class YamlFile:
-    """One file, as the elements that a server makes of it. The position of an element is its line.
+    """A file, as the elements that a server makes of it. The position of an element is its line.
 
-    A file that does not contain the requested name is not parsed, because PyYAML may be missing on managed
+    A file without the requested name is not parsed, because PyYAML may be missing on managed
     hosts.
     """
 
@@ -55,13 +55,13 @@ class YamlFile:
         return self._parsed().named(tag) if self._contains(tag) else []
 
     def uses_of(self, substitution: str) -> int:
-        """Count the elements that take their value from the substitution."""
+        """Count the elements with this substitution."""
         if not self._contains(substitution):
             return 0
         return sum(each.attributes.get("incl") == substitution for each in self._parsed().below())
 
     def line_of(self, element: Element) -> int:
-        """Return the number of the line in which the element begins."""
+        """Return the number of the first line of the element."""
         return element.start
 
     def _contains(self, word: str) -> bool:
@@ -125,5 +125,5 @@ def _fill(element: Element, node: Any) -> Iterator[tuple[Any, Element]]:
 
 
 def _items(node: Any) -> list[Any]:
-    """Return the items of a sequence, which stands for several elements with one name."""
+    """Return the items of a sequence, or the node itself: a sequence stands for several elements."""
     return list(node.value) if isinstance(node, yaml.SequenceNode) else [node]

@@ -25,7 +25,7 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]"
 
 
 class Node(NamedTuple):
-    """One member of an ensemble, as in the configuration of ClickHouse."""
+    """A member of an ensemble, as in the configuration of ClickHouse."""
 
     host: str
     port: str = DEFAULT_PORT
@@ -130,7 +130,7 @@ def render(open_tag: str, tag: str, desired: ElementContent, unit: bytes, remark
 
 
 def edits_to(file: XmlFile, element: Element, desired: ElementContent) -> list[Splice]:
-    """Return the splices that give an existing element the desired content; none if it has the content."""
+    """Return the splices that give an existing element the desired content; none if nothing differs."""
     present = nodes_of(element, file.path)
     remaining: dict[Node, Element] = {}
     splices = []
@@ -201,6 +201,6 @@ def _node_lines(node: Node, index: int, unit: bytes) -> list[bytes]:
 
 
 def _free_indexes(remaining: Iterable[Element], count: int) -> list[int]:
-    """Return numbers for new nodes, from 1, that no remaining node has."""
+    """Return unused numbers for new nodes, from 1."""
     used = {child.attributes.get("index", "") for child in remaining}
     return [index for index in range(1, len(used) + count + 1) if str(index) not in used]

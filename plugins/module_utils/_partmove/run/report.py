@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run did to the partitions of one shard path: the part of the report that both ways share."""
+"""The outcome of a run for the partitions of a shard path: the part of the report that both ways share."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class RunReport(Generic[_Moved]):
 
     @property
     def is_changed(self) -> bool:
-        """Whether the run changed anything, or may have; in check mode, whether it would."""
+        """Whether the run changed anything or may have changed it; in check mode, whether it would."""
         return bool(self.moved or self.touched)
 
     def outcomes(self) -> tuple[Mapping[str, object] | set[str], ...]:
-        """Return the collections that each hold the partitions of one outcome."""
+        """Return the collections of partitions, each for a single outcome."""
         return self.moved, self.unchanged, self.deferred, self.failed
 
     def open(self, requested: Sequence[str]) -> list[str]:
@@ -62,7 +62,7 @@ class RunReport(Generic[_Moved]):
         return [each for each in requested if not any(each in outcome for outcome in outcomes)]
 
     def defer_open(self, requested: Sequence[str], refusal: Refusal) -> None:
-        """Defer the requested partitions that have no outcome yet."""
+        """Defer the requested partitions without an outcome."""
         self.deferred.update(dict.fromkeys(self.open(requested), refusal))
 
     def record_refusals(self, journal: Journal) -> None:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One run over one shard path: the frame that both ways share.
+"""A run over a single shard path: the frame for both ways.
 
-A run reads first, without writing. Only if something is left to do, the run takes the lease of the shard path
-and works under the lease. If the lease is lost, the run takes it again and goes on with the partitions that
+A run reads first, without writing. Only if work is left, the run takes the lease of the shard path and works
+under the lease. If the lease is lost, the run takes the lease again and continues with the partitions that
 have no outcome yet. Between paced batches of partitions the run waits for its turn and for healthy ensembles.
 """
 
@@ -27,15 +27,15 @@ from .under_lease import work_under_leases
 
 
 class RunContext(Protocol):
-    """What every run works with."""
+    """The ports and settings of every run."""
 
     @property
     def clock(self) -> Clock:
-        """The clock that the run waits by."""
+        """The clock for the waits of the run."""
 
     @property
     def leases(self) -> LeaseKeeper:
-        """The keeper that takes the lease of a shard path."""
+        """The keeper of the lease of a shard path."""
 
     @property
     def pace(self) -> Pace:
@@ -54,7 +54,7 @@ _REFUSED_AS: Mapping[type[FormatError | BindingConflict | NoSuchTable], GateName
 
 
 class ShardRun(ABC, Generic[_Context, _Report]):
-    """A run over one shard path. The outcomes are in ``report``, also if the run ends with an error."""
+    """A run over a single shard path. The outcomes are in ``report``, also if the run ends with an error."""
 
     def __init__(self, context: _Context, report: _Report) -> None:
         self._context = context
@@ -63,9 +63,9 @@ class ShardRun(ABC, Generic[_Context, _Report]):
         """Partition id → number of its part znodes or parts over all replicas, for the pace."""
 
     def carry_out(self, partition_ids: Sequence[str]) -> None:
-        """Take each partition to one of its outcomes. Raises EnsembleError, LeaseLost and PausedTooLong.
+        """Give each partition its outcome. Raises EnsembleError, LeaseLost and PausedTooLong.
 
-        An error leaves nothing half done: another run continues from the current state.
+        An error leaves no partition half done: another run continues from the current state.
         """
         requested = sorted(set(partition_ids))
         self._context.pace.wait(0, self._context.clock)
@@ -81,18 +81,18 @@ class ShardRun(ABC, Generic[_Context, _Report]):
 
     @abstractmethod
     def _read_first(self, requested: Sequence[str]) -> None:
-        """Give an outcome to each partition that reading alone can decide. Writes nothing."""
+        """Give an outcome to each partition without a need for writes. Writes nothing."""
 
     def _has_work(self, requested: Sequence[str]) -> bool:
-        """Whether anything is left that needs the lease."""
+        """Whether any work is left for which the run needs the lease."""
         return bool(self._report.open(requested))
 
     @abstractmethod
     def _work_under_lease(self, lease: Lease, partition_ids: Sequence[str]) -> None:
-        """Work on the partitions without an outcome. Raises LeaseLost, after which the run is called again."""
+        """Work on the partitions without an outcome. After LeaseLost the method is called again."""
 
     def _close_report(self) -> None:
-        """Give an outcome to the partitions that an error left without a verified one."""
+        """Give an outcome to the partitions that an error left without a verified outcome."""
 
     def _work_under_leases(self, requested: Sequence[str]) -> None:
         def work(lease: Lease) -> None:

@@ -19,7 +19,7 @@ from .reader import TwinReader
 
 
 class TwinRow(NamedTuple):
-    """The verdict on one partition, on one replica or on a whole table."""
+    """The verdict on a partition, a replica or a whole table."""
 
     shard_path: str
     partition: str
@@ -30,7 +30,7 @@ class TwinRow(NamedTuple):
 
 
 class TwinAudit(NamedTuple):
-    """The verdicts on one shard path, sorted by partition and replica.
+    """The verdicts on a shard path, sorted by partition and replica.
 
     unjudged: why no partition could be judged; empty otherwise.
     tables: the tables of the first replica, for statements; None unless every replica has both tables.
@@ -43,7 +43,7 @@ class TwinAudit(NamedTuple):
 
 
 def audit_twins(reader: TwinReader, shard_path: str) -> TwinAudit:
-    """Judge one shard path, and read a second time whatever is not consistent.
+    """Judge a shard path, and read everything inconsistent a second time.
 
     An access error or an unreadable znode makes the whole shard path unjudged. Raises NoSuchTable and
     EnsembleError.
@@ -68,9 +68,9 @@ def audit_twins(reader: TwinReader, shard_path: str) -> TwinAudit:
 def _in_both(first: Verdicts, second: Verdicts) -> dict[tuple[str, str], TwinVerdict]:
     """Merge the verdicts of two reads.
 
-    - A verdict of the first read stays if it is consistent.
+    - A consistent verdict of the first read stays.
     - Otherwise the verdict of the second read counts.
-    - An inconsistency that only one of the reads found is left out.
+    - An inconsistency is left out if only the first or only the second read found it.
     - NOT_JUDGED of the first read stays if the second read has no verdict.
     """
     settled = {place: verdict for place, verdict in first.items() if not verdict.kind.is_inconsistent}

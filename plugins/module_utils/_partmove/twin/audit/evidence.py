@@ -14,7 +14,7 @@ from ..move.tables import PartsOf, Side, TwinReplica, TwinTable, TwinTables
 
 
 class ReplicaTables(NamedTuple):
-    """The tables of one replica."""
+    """The tables of a replica."""
 
     replica: TwinReplica
     server: str
@@ -52,7 +52,7 @@ class RecordZnode(NamedTuple):
 
 
 class TwinPartitionRead(NamedTuple):
-    """The parts and the record of one partition."""
+    """The parts and the record of a partition."""
 
     partition_id: str
     parts: Sequence[PartsOf]
@@ -66,7 +66,7 @@ class TwinPartitionRead(NamedTuple):
 
 
 class TwinShardRead(NamedTuple):
-    """One read of a shard path.
+    """The results of a single read of a shard path.
 
     pairs: the tables of the replicas whose server answered, sorted by the name of the replica.
     silent: replica → why its server failed.

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Decides the kind of each partition and replica of a shard path, from the evidence of one read alone.
+"""Decides the kind of each partition and replica of a shard path, from the evidence of a single read.
 
 The first matching rule decides. A record takes precedence over the parts of the tables. A kind that needs
 manual action takes precedence over a kind that another run ends.
@@ -30,7 +30,7 @@ ALL_REPLICAS = ""
 
 
 class ManualCheck(NamedTuple):
-    """The rows to compare by hand, and the parts that may be dropped if the rows are equal."""
+    """The rows to compare by hand, and the parts to drop if the rows are equal."""
 
     compare: Mapping[Side, tuple[str, ...]]
     """Parts whose rows should be equal; empty if no comparison is needed because the hashes are equal."""
@@ -41,10 +41,10 @@ class ManualCheck(NamedTuple):
 class TwinVerdict(NamedTuple):
     """The kind of a partition or of a replica, with details.
 
-    parts: names of the parts that the kind is about, sorted.
+    parts: names of the parts in question, sorted.
     reason: details; empty if the kind needs none.
-    record: path of the znode that has, or should have, a record; empty without a record.
-    manual_check: the manual check, for kinds that need one; else None.
+    record: path of the record's znode, whether or not the znode exists; empty without a record.
+    manual_check: for kinds that need manual action; else None.
     """
 
     kind: TwinKind
@@ -184,7 +184,7 @@ def _judge_clones(record: TwinRecord, parts: PartsOf, partition_id: str) -> tupl
 def _manual_check(record: TwinRecord, parts: PartsOf) -> ManualCheck:
     """Decide which new parts of the destination to compare with the source.
 
-    These are all new parts as long as the source has every recorded part.
+    All new parts are compared as long as the source has every recorded part.
     """
     source, new = parts.on(record.destination.other), new_parts(record, parts)
     names = contents(source)
@@ -226,7 +226,7 @@ def _judge_unrecorded(read: TwinPartitionRead) -> TwinVerdict | None:
 
 
 def _equal(parts: Parts, others: Iterable[TwinPart]) -> list[TwinPart]:
-    """Return the parts that have an equal among ``others``; each of ``others`` counts for one part."""
+    """Return the parts with an equal among ``others``; each of ``others`` counts for a single part."""
     left = Counter(part.content for part in others)
     found = []
     for part in sorted(parts):
@@ -237,7 +237,7 @@ def _equal(parts: Parts, others: Iterable[TwinPart]) -> list[TwinPart]:
 
 
 def _active_inserts(inserted: Iterable[str], parts: Parts, partition_id: str) -> tuple[str, ...]:
-    """Return the active parts that an INSERT wrote, or that contain an inserted part."""
+    """Return the active parts that an INSERT wrote, alone or merged with other parts."""
     names = parse_names(_names(parts), partition_id, "system.parts")
     inserted_names = parse_names(inserted, partition_id, "znodes of inserted blocks")
     return tuple(

@@ -32,7 +32,7 @@ class TwinReader:
     def __init__(
         self, hot: ZnodeStore, servers: TwinWitnesses, clock: Clock, root: str, *, at_once: int = 1
     ) -> None:
-        """``root``: the coordination root. ``at_once``: the number of servers that are read concurrently."""
+        """``root``: the coordination root. ``at_once``: the number of servers to read concurrently."""
         self._hot = hot
         self._servers = servers
         self._clock = clock

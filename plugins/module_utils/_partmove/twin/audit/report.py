@@ -16,7 +16,7 @@ from .kind import TwinKind
 
 
 class TwinAuditReport(Findings[TwinRow, TwinKind]):
-    """The verdicts on all partitions, tables and replicas. Rows that readers see twice come first."""
+    """The verdicts on all partitions, tables and replicas, led by rows that readers see twice."""
 
     prefix = "partmove_twin_audit"
     counted = "partitions and tables"
@@ -29,7 +29,7 @@ class TwinAuditReport(Findings[TwinRow, TwinKind]):
         return [row for row in self.findings if row.verdict.kind.is_seen_twice]
 
     def urgent(self) -> Iterator[str]:
-        """Yield one line about rows that readers may see twice."""
+        """Yield a line about rows that readers may see twice."""
         rows = self.seen_twice()
         if rows:
             places = first_few([f"{row.shard_path} {row.partition}" for row in rows], MOST_SHOWN)

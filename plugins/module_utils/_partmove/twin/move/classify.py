@@ -4,7 +4,7 @@
 
 """Classifies a partition by its record and by its active parts in both tables.
 
-Everything here is about one partition, and needs replicas with equal parts: no state is defined otherwise.
+All functions are about a single partition and need replicas with equal parts: no state is defined otherwise.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TwinState(str, Enum):
 
 
 class Classification(NamedTuple):
-    """The state of a partition, and the parts that the next step concerns."""
+    """The state of a partition, and the parts for the next step."""
 
     state: TwinState
     problem: str = ""
@@ -59,7 +59,7 @@ def classify_unrecorded(parts: PartsOf, destination: Side) -> TwinState:
 
 
 class _Place(Enum):
-    """What became of a recorded part in the source."""
+    """The fate of a recorded part in the source."""
 
     ACTIVE = "active"
     DROPPED = "dropped"
@@ -67,7 +67,7 @@ class _Place(Enum):
 
 
 def classify_recorded(record: TwinRecord, parts: PartsOf, partition_id: str) -> Classification:
-    """Classify a partition that has a record."""
+    """Classify a partition with a record."""
     if not record.is_verified:
         return _not_verified(record, parts, partition_id)
     source = _ActiveParts(parts.on(record.destination.other), partition_id)
@@ -104,7 +104,7 @@ def _not_verified(record: TwinRecord, parts: PartsOf, partition_id: str) -> Clas
 
 
 def _place_of(name: str, record: TwinRecord, source: _ActiveParts) -> _Place | str:
-    """Return what became of a recorded part in the source, or the problem if this cannot be decided."""
+    """Return the fate of a recorded part in the source, or the problem if this cannot be decided."""
     content = source.contents.get(name)
     if content is not None:
         is_same = content == record.parts[name]
@@ -123,7 +123,7 @@ def _place_of(name: str, record: TwinRecord, source: _ActiveParts) -> _Place | s
 
 
 class UndoPlan(NamedTuple):
-    """The parts of the destination to drop so that an ATTACH is undone."""
+    """The parts of the destination to drop in order to undo an ATTACH."""
 
     drop: tuple[str, ...]
     problem: str = ""
@@ -169,9 +169,9 @@ def plan_undo(record: TwinRecord, parts: PartsOf, partition_id: str) -> UndoPlan
 
 
 def left_to_undo(record: TwinRecord, parts: PartsOf, partition_id: str) -> list[str] | str:
-    """Return the parts that a begun undo still has to drop, or the problem if this cannot be decided.
+    """Return the parts left to drop for a begun undo, or the problem if this cannot be decided.
 
-    The result includes parts that were merged only from parts that the undo was about to drop.
+    The result includes parts merged only from parts that the undo was about to drop.
     """
     destination = _ActiveParts(parts.on(record.destination), partition_id)
     undoing = destination.parsed(record.undoing)
@@ -198,7 +198,7 @@ def _level(part: TwinPart, partition_id: str) -> int:
 
 
 def _may_be_clone(record: TwinRecord, part: TwinPart, partition_id: str, *, is_in_source: bool) -> str:
-    """Return why a part that the undo keeps may be, or contain, a clone; "" if it certainly does not."""
+    """Return why a part outside the undo may be, or contain, a clone; "" if it certainly does not."""
     (name,) = parse_names([part.name], partition_id, _WHERE)
     held = parse_names(record.held, partition_id, _WHERE)
     rows = sum(record.held[each.text].rows for each in held if name.covers(each))
@@ -214,7 +214,7 @@ def _may_be_clone(record: TwinRecord, part: TwinPart, partition_id: str, *, is_i
 
 
 class _ActiveParts:
-    """The active parts of one partition in one table."""
+    """The active parts of a partition in a table."""
 
     def __init__(self, parts: Parts, partition_id: str) -> None:
         self._partition_id = partition_id
@@ -237,7 +237,7 @@ class _ActiveParts:
 
 
 def _missing_clone(record: TwinRecord, waiting: Iterable[str], destination: _ActiveParts) -> str:
-    """Return which clone of a part that is still to be dropped is missing; "" if the destination has all."""
+    """Return the problem of a part to drop without its clone; "" if the destination has all clones."""
     of_clone = {clone: record.parts[name] for name, clone in record.clones.items()}
     clones = destination.parsed(of_clone)
     for name in waiting:

@@ -4,7 +4,7 @@
 
 """Identifies clones: which new parts of the destination an ATTACH cloned from which recorded parts.
 
-Everything here is about one partition, and needs replicas with equal parts: clones are undefined otherwise.
+All functions are about a single partition and need replicas with equal parts: clones are undefined otherwise.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[
 def parts_holding_clones(
     record: TwinRecord, parts: PartsOf, clones: Mapping[str, str], partition_id: str
 ) -> list[str]:
-    """Return the parts of the destination that hold the clones, also after merges of the clones."""
+    """Return the parts of the destination with the clones, also after merges of the clones."""
     cloned = parse_names(clones.values(), partition_id, _WHERE)
     new = parse_names([part.name for part in new_parts(record, parts)], partition_id, _WHERE)
     return [part.text for part in new if any(part.covers(each) for each in cloned)]
@@ -94,12 +94,12 @@ def checksum_problem(checksums: Sequence[str]) -> str:
 
 
 def is_source_changed(record: TwinRecord, parts: PartsOf) -> bool:
-    """Whether the source differs from the record, so that an ATTACH would clone parts without a record."""
+    """Whether the source differs from the record: an ATTACH would clone parts without a record."""
     return contents(parts.on(record.destination.other)) != record.parts
 
 
 def must_roll_back(record: TwinRecord, parts: PartsOf) -> bool:
-    """Whether the run must undo the clones, and must not execute ATTACH before that.
+    """Whether the run must undo the clones, and must not execute ATTACH first.
 
     On the way to hot, ATTACH is executed first if the destination has any new part. Otherwise a new part that
     equals a recorded part could be its clone, or an insert while the statement was never executed.
@@ -110,5 +110,5 @@ def must_roll_back(record: TwinRecord, parts: PartsOf) -> bool:
 
 
 def new_parts(record: TwinRecord, parts: PartsOf) -> list[TwinPart]:
-    """Return the parts of the destination that it did not have when the record was written, by name."""
+    """Return the parts of the destination that the record does not list, by name."""
     return sorted(part for part in parts.on(record.destination) if part.name not in record.held)

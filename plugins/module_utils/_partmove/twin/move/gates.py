@@ -52,9 +52,9 @@ def refuse_tables(shard_path: str, found: Sequence[TwinTables]) -> Refusal | Non
 
 
 def readiness_problem(tables: TwinTables, replicas: int) -> str:
-    """Return why a move cannot use one of the two tables of a replica; "" if it can use both.
+    """Return why a move cannot use a table of the replica; "" if it can use both.
 
-    replicas: the number of replicas that the hot ensemble registers.
+    replicas: the number of replicas in the hot ensemble.
     """
     for side in Side:
         table = tables.on(side)
@@ -71,7 +71,7 @@ def readiness_problem(tables: TwinTables, replicas: int) -> str:
 
 
 def placement_problem(shard_path: str, tables: TwinTables, first: TwinTables) -> str:
-    """Return which table is in the wrong place; "" if none is. ``first``: the tables of the first replica."""
+    """Return the table in the wrong place; "" if none is. ``first``: the tables of the first replica."""
     cold, home, away = tables.cold, tables.on(tables.home), tables.on(tables.home.other)
     if home.ensemble != DEFAULT_ENSEMBLE or home.path != shard_path:
         return f"{home} is at {home.place}, and not at {shard_path} of the default ensemble"
@@ -100,7 +100,7 @@ def first_difference(first: str, second: str) -> str:
 
 
 class GateInput(NamedTuple):
-    """What the gates of one partition decide by. The sequences are in the order of the replicas."""
+    """The input of the gates for a single partition. The sequences are in the order of the replicas."""
 
     partition_id: str
     tables: Sequence[TwinTables]
@@ -109,7 +109,7 @@ class GateInput(NamedTuple):
 
 
 def refuse_uneven(tables: Sequence[TwinTables], parts: Sequence[PartsOf]) -> Refusal | None:
-    """Return the first part that the replicas do not share; None if all replicas have equal parts."""
+    """Return the first difference between the parts of replicas; None if all replicas have equal parts."""
     for side in Side:
         first = contents(parts[0].on(side))
         for each, replica_parts in zip(tables, parts):
@@ -126,7 +126,7 @@ def refuse_uneven(tables: Sequence[TwinTables], parts: Sequence[PartsOf]) -> Ref
 
 
 def refuse_activity(gate_input: GateInput) -> Refusal | None:
-    """Return which activity of the partition or of a whole table a move must not meet; None without any."""
+    """Refuse a partition during activity that a move must not meet, of the partition or of a whole table."""
     for tables, activity in zip(gate_input.tables, gate_input.activity):
         reasons = [*activity.of_table, *activity.of_partition.get(gate_input.partition_id, ())]
         if reasons:

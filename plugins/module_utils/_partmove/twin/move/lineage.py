@@ -7,14 +7,14 @@
 A part has exactly the rows of a set of parts, each once, if:
 
 - no mutation rewrote the part,
-- each block of the part is in one part of the set,
+- each block of the part is in a part of the set,
 - the part has as many rows as the parts of the set together.
 
 The row count excludes merges that skipped a dropped part, and merges that removed rows, such as those of a
 ReplacingMergeTree.
 
 A server lists merged parts as inactive for some time. As long as it lists them, clones are recognised inside
-the part that they were merged into.
+the merged part.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WHERE = "system.parts"
 
 
 def merged_of(part: PartName, rows: int, others: Iterable[tuple[PartName, PartContent]]) -> list[str] | None:
-    """Return the single-block parts that the part was merged from, by name; None if this is uncertain."""
+    """Return the single-block parts in a merged part, by name; None if this is uncertain."""
     if part.mutation is not None:
         return None
     by_block: dict[int, tuple[PartName, PartContent]] = {}
@@ -46,9 +46,9 @@ def merged_of(part: PartName, rows: int, others: Iterable[tuple[PartName, PartCo
 
 
 def is_made_of(part: PartName, others: Iterable[PartName]) -> bool:
-    """Whether each block of the part is in one of ``others``, which share no block: no other row is inside.
+    """Whether each block of the part is in one of ``others``, so that no other row is inside.
 
-    False for a part that a mutation rewrote.
+    The parts in ``others`` must not share a block. Always False after a mutation of the part.
     """
     blocks = sum(each.max_block - each.min_block + 1 for each in others if part.covers(each))
     return part.mutation is None and blocks == part.max_block - part.min_block + 1
@@ -66,7 +66,7 @@ def resolve_merged(
     A part that certainly was merged from clones is replaced by these clones. A part that contains a part from
     before the ATTACH is no clone, whatever its content.
 
-    clone_contents: the contents that a clone may have.
+    clone_contents: the possible contents of a clone.
     """
     new = list(parts_to_resolve)
     past = {part.name: part for part in parts.past(record.destination)}

@@ -39,7 +39,7 @@ def merge_statements(tables: TwinTables, *, allowed: bool) -> list[SetMerges]:
 
 
 def remove_record(partition: TwinPartition, stored: StoredRecord) -> None:
-    """Start the merges that were stopped for the partition, and then remove its record.
+    """Start the merges stopped for the partition, and then remove its record.
 
     Raises Refused if a server fails; then the record stays.
     """
@@ -49,7 +49,7 @@ def remove_record(partition: TwinPartition, stored: StoredRecord) -> None:
 
 
 def restart_merges(partition: TwinPartition) -> None:
-    """Start the merges that were stopped for the partition, which is not moved any further for now.
+    """Start the merges stopped for the partition. The run does not move the partition any further for now.
 
     Raises Refused if a server fails; then the record still says that merges may be stopped.
     """
@@ -60,7 +60,7 @@ def restart_merges(partition: TwinPartition) -> None:
 
 
 def restart_merges_after_error(partition: TwinPartition) -> None:
-    """Start the merges after an error ended the run. A failure is ignored: the record says what is left."""
+    """Start the merges after an error ended the run. A failure is ignored: the record keeps the fact."""
     with suppress(PartMoveError, Refused):
         restart_merges(partition)
 
@@ -84,7 +84,7 @@ def _start_merges(shard: TwinShard) -> None:
 
 
 def _start_merges_on_all(servers: TwinServers, replicas: Sequence[TwinTables]) -> None:
-    """Start merges on every replica, also after a failure on one of them; raises the first error."""
+    """Start merges on every replica, also after the failure of a replica; raises the first error."""
     problem: PartMoveError | None = None
     for tables in replicas:
         try:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One partition of a shard path under its lease: the state and operations that every step of a move uses.
+"""A partition of a shard path under its lease: the state and the operations for every step of a move.
 
 Only this module executes ATTACH and DROP PART. Each statement follows a check that the run still holds the
 lease. ``TwinPartition.stored`` is the record as read or written last.
@@ -43,7 +43,7 @@ class TwinOptions(NamedTuple):
 
 
 class TwinShard(NamedTuple):
-    """What the moves of all partitions of a shard path share under one lease."""
+    """Everything that the moves of all partitions of a shard path share under a lease."""
 
     shard_path: str
     hot: ZnodeStore

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Moves one partition between a table and its cold twin, step by step.
+"""Moves a partition between a table and its cold twin, step by step.
 
 The state of a partition is given by its record in hot and by the parts that every replica has. `transitions`
-lists the states, the step that follows from each, and the states that a step leads to. A run that is killed
-leaves the partition in one of these states, and the next run goes on from there.
+lists the states, the step of each state, and the states after the step. A killed run
+leaves the partition in one of these states, and the next run continues from there.
 
 Why nothing is lost:
 
@@ -52,7 +52,7 @@ _MOST_STEPS = 24
 
 
 class _Current(NamedTuple):
-    """The current state of the partition, with the reads and the record that it was classified by."""
+    """The current state of the partition, with the reads and the record behind this classification."""
 
     classification: Classification
     input: GateInput
@@ -72,7 +72,7 @@ class _Current(NamedTuple):
 
 
 class PartitionMove:
-    """Takes one partition to the destination."""
+    """Takes a partition to the destination."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class PartitionMove:
         self._dropped_at = 0.0
 
     def carry_out(self, activity: Sequence[ActivityInProgress]) -> None:
-        """Take the partition to one of its outcomes. ``activity`` is in the order of the replicas.
+        """Take the partition to its outcome. ``activity`` is in the order of the replicas.
 
         Raises LeaseLost and EnsembleError. No row is lost then, and the next run continues.
         """
@@ -143,7 +143,7 @@ class PartitionMove:
         return _Current(classify_recorded(stored.record, parts[0], self._id), gate_input, stored)
 
     def _take_step(self, current: _Current) -> bool:
-        """Take the one step that follows from the state; return whether the partition is at an end."""
+        """Take the step of the state; return whether the partition is at an end."""
         return _STEP_OF[current.classification.state](self, current)
 
     def _defer_absent(self, current: _Current) -> bool:
@@ -189,7 +189,7 @@ class PartitionMove:
         )
 
     def _begin(self, current: _Current) -> bool:
-        """Write the record of the current parts if the gates let the partition pass, and attach them."""
+        """Write the record of the current parts if the gates let the partition pass, and attach the parts."""
         gate_input = current.input
         refusal = refuse_start(gate_input, self._destination, self._shard.options.min_age)
         if refusal is not None:
@@ -264,7 +264,7 @@ class PartitionMove:
         self._dropped_at = self._shard.clock.now()
 
     def _remove_record(self, current: _Current) -> bool:
-        """Remove the record of a partition whose recorded parts are gone; return whether it is at an end."""
+        """Remove the record after all recorded parts are gone; return whether the partition is at an end."""
         stored, parts = current.record, current.parts
         record, attached_at = stored.record, self._attached_at
         remove_record(self._partition, stored)

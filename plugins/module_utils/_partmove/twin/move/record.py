@@ -10,7 +10,7 @@ without a record, a run drops no part of a source. The znodes are below the coor
     twins/<shard path, quoted>/<partition id>    the record, as JSON
 
 Every write checks the lease of the shard path. Replacing and removing a record also check that its znode
-still has the version that was read.
+still has the version of the last read.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class StoredRecord(NamedTuple):
 
 
 def recorded_shard_paths(hot: ZnodeReader, root: str) -> list[str]:
-    """Return the shard paths that have or had records below the coordination root, sorted."""
+    """Return the shard paths with records, present or past, below the coordination root, sorted."""
     return sorted(unquote(each) for each in hot.children([_folder(root)])[0] or ())
 
 
@@ -129,7 +129,7 @@ def _folder(root: str) -> str:
 
 
 class Records:
-    """The records of one shard path.
+    """The records of a shard path.
 
     Methods that write take a lease. They raise LeaseLost without a valid lease or if the record has changed,
     and EnsembleError if the outcome is unknown.
@@ -141,7 +141,7 @@ class Records:
         self._folder = f"{_folder(root)}/{quote(shard_path, safe='')}"
 
     def read(self, partition_ids: Sequence[str]) -> dict[str, StoredRecord]:
-        """Map each partition id that has a record to the record. Raises FormatError."""
+        """Map partition ids to their records; without partitions that have no record. Raises FormatError."""
         paths = [self.path(each) for each in partition_ids]
         return {
             each: StoredRecord(parse_record(znode), znode.stat.version)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Refusals of partitions that a run has begun to work on."""
+"""Refusals of partitions after a run has begun to work on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Refused(Exception):
 
 
 def absent() -> Refusal:
-    """Return the refusal of a partition that neither table has."""
+    """Return the refusal of a partition that is in neither table."""
     return Refusal(
         GateName.PARTITION_EXISTS,
         "neither the table nor its twin has a part of it",
@@ -30,7 +30,7 @@ def absent() -> Refusal:
 
 
 def keeps_changing(problem: str) -> Refusal:
-    """Return the refusal after several ATTACHes in vain; ``problem`` is what differed."""
+    """Return the refusal after several ATTACHes in vain; ``problem``: the last difference."""
     return Refusal(
         GateName.CLONES_EQUAL,
         f"the clones differ from the source, and were dropped: {problem or 'it keeps changing'}",

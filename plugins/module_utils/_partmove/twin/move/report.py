@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run did to the partitions of one shard path whose table has a cold twin."""
+"""The outcome of a run for the partitions of a shard path whose table has a cold twin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...run.report import RunReport
 
 
 class MovedTwin(NamedTuple):
-    """A partition that is in the destination table now."""
+    """A partition that arrived in the destination table."""
 
     partition: str
     parts: int
@@ -28,7 +28,7 @@ class MovedTwin(NamedTuple):
 
 @dataclass
 class TwinReport(RunReport[MovedTwin]):
-    """The outcome of each requested partition of one shard path whose table has a cold twin."""
+    """The outcome of each requested partition of a shard path whose table has a cold twin."""
 
     merges_started: bool = False
     """Whether the run started merges that a killed run had left stopped."""
@@ -37,5 +37,5 @@ class TwinReport(RunReport[MovedTwin]):
 
     @property
     def is_changed(self) -> bool:
-        """Whether the run executed a statement; in check mode, whether it would."""
+        """Whether the run executed a statement; in check mode, whether the run would."""
         return super().is_changed or self.merges_started

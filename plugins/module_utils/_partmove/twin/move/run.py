@@ -2,11 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One run over the partitions of one shard path whose table has a cold twin, in either direction.
+"""A run over the partitions of a shard path whose table has a cold twin, in either direction.
 
-The run finds the two tables on every replica that hot registers, decides what reading alone can decide, and
-takes the lease. Then it moves one partition after the other, so that each is in both tables for as short as
-possible.
+The run finds the two tables on every replica in hot, gives an outcome where reading is enough, and takes the
+lease. Then it moves one partition after the other, so that each is in both tables as briefly as possible.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _QUERY_BATCH = 50
 
 
 class TwinMoveContext(NamedTuple):
-    """What a run works with. In check mode ``hot`` is an overlay, and the servers are simulated."""
+    """The ports of a run. In check mode ``hot`` is an overlay, and the servers are simulated."""
 
     hot: ZnodeStore
     clock: Clock
@@ -47,7 +46,7 @@ class TwinMoveContext(NamedTuple):
 
 
 class TwinRun(ShardRun["TwinMoveContext", TwinReport]):
-    """A run that moves partitions to the destination table, by SQL."""
+    """A run from a table to its twin, or back, by SQL."""
 
     def __init__(
         self, context: TwinMoveContext, destination: Side, options: TwinOptions, report: TwinReport
@@ -61,11 +60,11 @@ class TwinRun(ShardRun["TwinMoveContext", TwinReport]):
         """Partition id → its record, as it was before the run took the lease."""
 
     def find(self) -> list[str]:
-        """Return the partitions that are not at the destination alone, sorted.
+        """Return the partitions that are in the source or have a record, sorted.
 
-        One server that answers is enough, because replicas have the same partitions; `carry_out` refuses each
-        partition if another server is silent. Raises NoSuchTable, FormatError, and PartMoveError if no server
-        answers.
+        A single answering server is enough, because replicas have the same partitions; `carry_out` refuses
+        each partition if another server is silent. Raises NoSuchTable, FormatError, and PartMoveError if no
+        server answers.
         """
         found = set(self._records.partition_ids())
         silent: list[PartMoveError] = []
@@ -99,7 +98,7 @@ class TwinRun(ShardRun["TwinMoveContext", TwinReport]):
                 self._report.defer_open(batch, server_failed(error))
 
     def _find_tables(self, requested: Sequence[str]) -> bool:
-        """Find both tables of every replica; return whether a move may use them, else defer."""
+        """Find both tables of every replica; return whether a move may use the tables, else defer."""
         path = self._report.shard_path
         replicas = read_replicas(self._context.hot, path)
         try:

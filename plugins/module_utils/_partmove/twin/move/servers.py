@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The port to the servers that have a table and its cold twin."""
+"""The port to the servers of a table and its cold twin."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ class TwinServers(Protocol):
         """Return the hot table of the replica and its cold twin."""
 
     def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
-        """Return the parts of each partition in both tables, read by one query."""
+        """Return the parts of each partition in both tables, from a single query."""
 
     def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
         """Return the ids of all partitions with active parts in the table, sorted."""
 
     def activity(self, tables: TwinTables, partition_ids: Sequence[str]) -> ActivityInProgress:
-        """Return what is in progress in the two tables."""
+        """Return the activity in the two tables."""
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
-        """Return a checksum of all rows in these active parts, whatever their order."""
+        """Return a checksum of all rows in these active parts, whatever the order of the rows."""
 
     def attach(self, statement: AttachPartition) -> str:
         """Execute the statement, and wait for all replicas.
 
-        The server does not clone again what an earlier ATTACH cloned. Returns "" once it is done, or the
-        reason if the server says that it did nothing.
+        The server does not clone a part again that an earlier ATTACH cloned. Returns "" after success, or the
+        reason if the server reports that the statement had no effect.
         """
 
     def drop(self, statement: DropPart) -> bool:
-        """Execute the statement, and wait for all replicas. False if the server says that it did nothing."""
+        """Execute the statement, and wait for all replicas. False if the server reports no effect."""
 
     def set_merges(self, statement: SetMerges) -> None:
         """Execute the statement. Stopping also cancels the merges and mutations in progress."""
 
 
 def read_replicas(hot: ZnodeReader, shard_path: str) -> list[TwinReplica]:
-    """Return the replicas that hot registers for the table, by name. Raises NoSuchTable if there is none."""
+    """Return the replicas of the table in hot, by name. Raises NoSuchTable without any replica."""
     layout = ShardLayout(shard_path)
     names = sorted(hot.children([layout.replicas])[0] or ())
     if not names:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Servers for check mode: they answer as after the statements of a run, and execute none of them.
+"""Servers for check mode: they answer as if the statements of the run had been executed.
 
-With these servers, and with an overlay over hot, check mode runs the very code of a run. What it prints are
-the statements that the run would execute, in their order.
+With these servers, and with an overlay over hot, check mode runs the same code as a run. Check mode prints
+the statements of the run in their order.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ class SimulatedServers:
         """Table → names of the parts that a DROP PART would have dropped."""
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
-        """Return what the server returns."""
+        """Return the answer of the server."""
         return self._servers.tables(shard_path, replica)
 
     def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
-        """Return what the server returns."""
+        """Return the answer of the server."""
         return self._servers.partition_ids(tables, side)
 
     def activity(self, tables: TwinTables, partition_ids: Sequence[str]) -> ActivityInProgress:
-        """Return what the server returns."""
+        """Return the answer of the server."""
         return self._servers.activity(tables, partition_ids)
 
     def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
-        """Return the parts of the server as they would be after the statements."""
+        """Return the parts as they would be after the statements."""
         actual = self._servers.parts(tables, partition_ids)
         return {each: self._simulated(each, parts) for each, parts in actual.items()}
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
-        """Return one constant for all parts: a simulated clone has no rows to read."""
+        """Return a constant for all parts: a simulated clone has no rows to read."""
         return "not read in check mode"
 
     def attach(self, statement: AttachPartition) -> str:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The SQL statements of a move, as values: a run executes them, and check mode prints the very same."""
+"""The SQL statements of a move, as values: a run executes them, and check mode prints them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class AttachPartition(NamedTuple):
 
     @property
     def sql(self) -> str:
-        """The statement as the server takes it."""
+        """The SQL text."""
         to, source = self.tables.on(self.destination), self.tables.on(self.destination.other)
         partition = literal(self.partition_id)
         return f"ALTER TABLE {to.sql_name} ATTACH PARTITION ID {partition} FROM {source.sql_name}"
 
 
 class DropPart(NamedTuple):
-    """Drops one active part from one of the two tables; all replicas follow."""
+    """Drops an active part from one of the two tables; all replicas follow."""
 
     tables: TwinTables
     side: Side
@@ -39,12 +39,12 @@ class DropPart(NamedTuple):
 
     @property
     def sql(self) -> str:
-        """The statement as the server takes it."""
+        """The SQL text."""
         return f"ALTER TABLE {self.tables.on(self.side).sql_name} DROP PART {literal(self.part)}"
 
 
 class SetMerges(NamedTuple):
-    """Stops merges and mutations of one of the two tables on one replica, or starts them again."""
+    """Stops merges and mutations of one of the two tables on a single replica, or starts them again."""
 
     tables: TwinTables
     side: Side
@@ -52,7 +52,7 @@ class SetMerges(NamedTuple):
 
     @property
     def sql(self) -> str:
-        """The statement as the server takes it."""
+        """The SQL text."""
         return f"SYSTEM {'START' if self.allowed else 'STOP'} MERGES {self.tables.on(self.side).sql_name}"
 
 

@@ -40,7 +40,7 @@ class PartContent(NamedTuple):
 
 
 class TwinPart(NamedTuple):
-    """An active part of one table on one replica."""
+    """An active part of a table on a replica."""
 
     name: str
     content: PartContent
@@ -92,7 +92,7 @@ class TwinReplica(NamedTuple):
 
 
 class TwinTables(NamedTuple):
-    """The two tables that a replica has."""
+    """The two tables of a replica."""
 
     replica: TwinReplica
     server: str
@@ -105,7 +105,7 @@ class TwinTables(NamedTuple):
     ``hot`` is the table that gets inserts, so COLD is at the shard path only after an exchange of names."""
 
     def on(self, side: Side) -> TwinTable:
-        """Return the table of that side."""
+        """Return the table of the side."""
         return self.hot if side is Side.HOT else self.cold
 
 
@@ -125,7 +125,7 @@ class ActivityInProgress(NamedTuple):
 
 
 class PartsOf(NamedTuple):
-    """The active parts of one partition in both tables of a replica, by name."""
+    """The active parts of a partition in both tables of a replica, by name."""
 
     hot: Parts
     cold: Parts
@@ -134,9 +134,9 @@ class PartsOf(NamedTuple):
     cold_past: Parts = ()
 
     def on(self, side: Side) -> Parts:
-        """Return the active parts of the table of that side."""
+        """Return the active parts in the table of the side."""
         return self.hot if side is Side.HOT else self.cold
 
     def past(self, side: Side) -> Parts:
-        """Return the parts of the table of that side that are no longer active."""
+        """Return the inactive parts in the table of the side."""
         return self.hot_past if side is Side.HOT else self.cold_past

@@ -4,8 +4,8 @@
 
 """The states of a partition between its two tables, and where the step of each state leads.
 
-`PartitionMove` runs by these: each state has exactly one step, and a run takes steps until a state without
-one. The tests compare every step that random schedules take with ``leads_to``.
+`PartitionMove` follows this table: each state has exactly one step, and a run takes steps until a state has
+none. The tests compare every step of random schedules with ``leads_to``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .classify import TwinState
 
 
 class Transition(NamedTuple):
-    """The step that a run takes from a state, and the states that it may find next."""
+    """The step of a run in a state, and the possible states after the step."""
 
     when: str
     """What identifies the state: the record of the partition, and the parts that every replica has."""

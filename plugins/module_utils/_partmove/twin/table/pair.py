@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The two tables of a replica by their places, and the table that has the name that clients use.
+"""The two tables of a replica by their places, and the table with the name for clients.
 
 The place of a table is its ensemble and its path, and never changes. Names can be exchanged at any moment. A
 whole table has moved to the other ensemble once the table there has the *name*; the former table then has the
@@ -37,7 +37,7 @@ class TablePair(NamedTuple):
     """The table in the auxiliary ensemble."""
 
     def at(self, side: Side) -> TwinTable:
-        """Return the table in the ensemble of that side: home for HOT, away for COLD."""
+        """Return the table in the ensemble of the side: home for HOT, away for COLD."""
         return self.home if side is Side.HOT else self.away
 
 
@@ -59,7 +59,7 @@ class LocatedTables(NamedTuple):
 
 
 class TableName(NamedTuple):
-    """The name that clients use, and the place of the table that has it, on one replica."""
+    """The name for clients, and the place of the table with this name, on a replica."""
 
     database: str
     name: str
@@ -81,20 +81,20 @@ class PairServers(Protocol):
         """Exchange the names of the two tables on this replica alone."""
 
     def exchange_statement(self, pair: TablePair) -> str:
-        """Return the SQL statement that `exchange` executes."""
+        """Return the SQL statement of `exchange`."""
 
     def hindrances(self, pair: TablePair) -> Sequence[str]:
         """Return the activities in the two tables that depend, or will depend, on their names; for people."""
 
     def contents(self, pair: TablePair) -> PairContents:
-        """Return the contents of the tables at home and away, read at one moment."""
+        """Return the contents of the tables at home and away, read at the same moment."""
 
     def older_inserts(self, pair: TablePair, seconds: float) -> int:
         """Return how many inserts in progress on the server began more than ``seconds`` ago."""
 
 
 class TableContents(NamedTuple):
-    """The contents of a table on one replica. Replicas with the same parts have equal contents."""
+    """The contents of a table on a replica. Replicas with the same parts have equal contents."""
 
     rows: int
     parts: int
@@ -123,13 +123,13 @@ def locate_name(pair: TablePair, twin: str) -> TableName:
 
 
 def as_twin_tables(pair: TablePair, at: Side) -> TwinTables:
-    """Return the pair for moves of partitions: ``hot`` is the table of side ``at``, which has the name."""
+    """Return the pair for moves of partitions: ``hot`` is the table of side ``at``, with the name."""
     hot, cold = pair.at(at), pair.at(at.other)
     return TwinTables(pair.replica, pair.server, hot, cold, at)
 
 
 def refuse_databases(found: Sequence[LocatedTables]) -> None:
-    """Raise PartMoveError if a database does not support EXCHANGE TABLES on one replica alone."""
+    """Raise PartMoveError if a database does not support EXCHANGE TABLES on a single replica."""
     for each in found:
         if each.database_engine != EXCHANGEABLE:
             raise PartMoveError(

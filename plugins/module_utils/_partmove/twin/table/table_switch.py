@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Moves a whole table of one shard to the other ensemble, so that its name stays.
+"""Moves a whole table of a shard to the other ensemble, so that its name stays.
 
 The current state is given by three facts:
 
@@ -101,7 +101,7 @@ class Target(NamedTuple):
 
 @dataclass
 class TableSwitchReport:
-    """The outcome for the table of one shard."""
+    """The outcome for the table of a shard."""
 
     shard_path: str
     name: str = ""
@@ -116,7 +116,7 @@ class TableSwitchReport:
 
 
 class TableSwitch:
-    """The steps for one shard path. A run takes each step for all shard paths before the next step."""
+    """The steps for a shard path. A run takes each step for all shard paths before the next step."""
 
     def __init__(
         self,
@@ -237,7 +237,7 @@ class TableSwitch:
             report.record_refusals(self._context.journal)
 
     def _exchange_all(self, lease: Lease) -> None:
-        """Exchange the names on one replica after the other."""
+        """Exchange the names on each replica in turn."""
         refuse_records(Records(self._context.hot, self._context.leases.root, self._path), self._path)
         pairs = self._pairs()
         self.report.name = str(refuse_pairs(self._path, pairs, self._twin)[0])
@@ -273,7 +273,7 @@ class TableSwitch:
             raise self._exchange_error(pair, replicas, "its names have not changed")
 
     def _exchange_error(self, pair: TablePair, replicas: int, reason: str) -> PartMoveError:
-        """Return the error for a replica that did not exchange, or for which this is unknown."""
+        """Return the error if a replica did not exchange its names, or if this is unknown."""
         return PartMoveError(
             f"{self.report.name} was exchanged on {len(self.report.exchanged)} of {replicas} replicas of"
             f" {self._path} by this run, and then {pair.server} did not exchange it or did not confirm:"
@@ -291,7 +291,7 @@ class TableSwitch:
         return [self._pair_of(each) for each in found]
 
     def _read_again(self, pair: TablePair) -> TablePair:
-        """Return the pair as it is now."""
+        """Return the pair in its current state."""
         return self._pair_of(self._servers.find(self._path, pair.replica))
 
     def _pair_of(self, found: LocatedTables) -> TablePair:
