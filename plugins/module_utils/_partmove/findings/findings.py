@@ -147,8 +147,7 @@ class Findings(Generic[RowT, KindT]):
         inconsistent = sum(row.verdict.kind.is_inconsistent for row in self.findings)
         return (
             f"Shard paths: {self.shard_paths}; {self.counted}: {len(self.rows) - len(self.findings)}"
-            f" consistent,"
-            f" {inconsistent} inconsistent, {self._not_judged()} not judged"
+            f" consistent, {inconsistent} inconsistent, {self._not_judged()} not judged"
         )
 
     def _kind_lines(self) -> Iterator[str]:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the gates ask of ClickHouse servers."""
+"""The queries of the gates to ClickHouse servers."""
 
 from __future__ import annotations
 

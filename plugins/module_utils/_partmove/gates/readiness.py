@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The gate at replicas whose servers may not know the cold ensemble; the ledger is what knows."""
+"""The gate at replicas whose servers may not know the cold ensemble; the ledger implements it."""
 
 from __future__ import annotations
 

@@ -209,14 +209,13 @@ def _remedy(
     if partition.is_cold:
         return (
             "stop the server, copy the folder of the part from another replica, and start the server;"
-            " where no"
-            " server has the partition because it was dropped, set State to HOT with partition_state"
+            " where no server has the partition because it was dropped, set State to HOT with"
+            " partition_state"
         )
     if partition.only_in_cold:
         return (
             "do not restart the server nor CHECK the table: set State to COLD with partition_state, then"
-            " bring"
-            " the partition back with part_move and state: hot"
+            " bring the partition back with part_move and state: hot"
         )
     return "let ClickHouse repair the part while the partition is hot (CHECK TABLE)"
 

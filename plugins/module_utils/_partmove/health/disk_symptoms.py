@@ -70,8 +70,7 @@ def _unpatched(facts: HealthFacts) -> Iterator[Occurrence]:
                 yield Occurrence(
                     str(cold.key),
                     f"the table has cold partitions ({first_few(cold.cold_partitions)}), and the server"
-                    f" has no"
-                    " sign of the patch",
+                    " has no sign of the patch",
                 )
 
 
@@ -132,8 +131,7 @@ DISK_SYMPTOMS = (
         "A part that the cold ensemble registers for the replica is not on the replica's disk.",
         "system.parts, the folder detached, olap.partmove.part_info",
         "Do not restart the server, nor CHECK or OPTIMIZE the table; search for the part in the folder"
-        " detached"
-        " and on the other replicas, then run part_audit_info: its finding names the repair",
+        " detached and on the other replicas, then run part_audit_info: its finding names the repair",
         _cold_missing,
     ),
     Symptom(

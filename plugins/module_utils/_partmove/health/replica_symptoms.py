@@ -177,8 +177,7 @@ REPLICA_SYMPTOMS = (
         "The server is not connected to ZooKeeper; its replicated tables are read-only.",
         "system.zookeeper, the log of the server, telnet HOST 2181",
         "Check zookeeper in its config, the firewall and the ensemble; the tables recover within a minute"
-        " after"
-        " ZooKeeper does, else restart the server",
+        " after ZooKeeper does, else restart the server",
         _no_zookeeper,
     ),
     Symptom(
@@ -206,8 +205,7 @@ REPLICA_SYMPTOMS = (
         "A replica that the server should have does not exist.",
         "system.replicas",
         "ATTACH the table if it is detached, else create the table; with cold partitions first bring them"
-        " back"
-        " to the hot ensemble (part_move with state: hot)",
+        " back to the hot ensemble (part_move with state: hot)",
         _replica_missing,
     ),
     Symptom(
@@ -232,8 +230,7 @@ REPLICA_SYMPTOMS = (
         "A replica falls behind more and more.",
         "system.replicas (absolute_delay), system.replication_queue",
         "Check which entries wait and why (postpone_reason, last_exception); check disk, CPU and network"
-        " of the"
-        " server, and that fetches and queues are not stopped",
+        " of the server, and that fetches and queues are not stopped",
         _delay_growing,
     ),
     Symptom(

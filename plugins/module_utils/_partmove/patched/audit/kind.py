@@ -70,8 +70,8 @@ _TEXTS = {
     ),
     FindingKind.UNREADABLE: Texts(
         "a znode among the parts has a name or data that no part has",
-        f"Do not restart the server. If the znode is in cold: {_REPAIR[0].lower()}{_REPAIR[1:]}, which"
-        f" keeps a copy"
+        "Do not restart the server. If the znode is in cold: run part_repair with this kind, which keeps a"
+        " copy"
         " of the znode. If it is in hot: find out which program wrote it",
     ),
     FindingKind.SET_ASIDE: Texts(
@@ -87,8 +87,8 @@ _TEXTS = {
     FindingKind.UNLIKE_DISK: Texts(
         "a registered part has other data than the part of that name on disk",
         "If the part is hot, run CHECK TABLE: the server fetches the part from another replica. If it is"
-        " cold,"
-        " do not CHECK: stop the server, copy the folder of the part from another replica, start the server",
+        " cold, do not CHECK: stop the server, copy the folder of the part from another replica, start the"
+        " server",
     ),
     FindingKind.NOT_ON_DISK: Texts(
         "parts are registered in hot for the replica and are not active on its disk",

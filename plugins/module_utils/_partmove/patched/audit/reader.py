@@ -219,9 +219,9 @@ class EvidenceReader:
         return {NO_PARTITION: invalid, **partitions} if invalid is not None else partitions
 
     def _with_content(
-        self, layout: ShardLayout, partitions: dict[str, PartitionEvidence], wanted: Collection[str]
+        self, layout: ShardLayout, partitions: dict[str, PartitionEvidence], content_of: Collection[str]
     ) -> dict[str, PartitionEvidence]:
-        chosen = sorted(partitions.keys() & set(wanted) - {NO_PARTITION})
+        chosen = sorted(partitions.keys() & set(content_of) - {NO_PARTITION})
         by_replica: defaultdict[str, dict[str, ReplicaEvidence]] = defaultdict(dict)
         for each in chosen:
             for replica in partitions[each].replicas:

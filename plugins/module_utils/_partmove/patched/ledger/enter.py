@@ -182,8 +182,7 @@ class Admission:
             raise NotReady(
                 f"{self._probe.label} cannot be entered: {first_few(problems)}",
                 remedy="Wait until its tables are not read-only, check that hot is the server's"
-                " <zookeeper> with"
-                " its <root> as the chroot, and run again",
+                " <zookeeper> with its <root> as the chroot, and run again",
             )
         return hosts
 
@@ -196,11 +195,10 @@ class Admission:
                 f"{self._probe.label} cannot be entered: the cold ensemble registers parts for it that are"
                 f" neither in hot nor on its disk, {first_few(problems)}",
                 remedy="Do not restart the server. Run part_audit_info. If no replica has the parts,"
-                " part_repair"
-                " with the kind of the finding removes their part znodes. If another replica has them"
-                " (lacks_data): drop this replica, which may have been added under the name of a former one,"
-                " run part_repair with the kind another_replica, bring the partitions back with part_move and"
-                " state: hot, and add the replica again",
+                " part_repair with the kind of the finding removes their part znodes. If another replica"
+                " has them (lacks_data): drop this replica, which may have been added under the name of a"
+                " former one, run part_repair with the kind another_replica, bring the partitions back with"
+                " part_move and state: hot, and add the replica again",
             )
 
     def _problem(self, key: ReplicaKey, replica: LiveReplica, served: ServedReplica | None) -> str | None:

@@ -35,8 +35,7 @@ from .live_replica import read_live_replicas, table_of
 BACK_TO_HOT = (
     "First bring the partitions back to hot: ansible-playbook olap.partmove.reheat with these shard paths as"
     " part_move_shard_paths, or part_move with state: hot. Keep the patched server and its cold_zookeeper"
-    " until"
-    " then"
+    " until then"
 )
 """The remedy for cold partitions that stop a downgrade."""
 
@@ -122,8 +121,7 @@ class DowngradeGuard:
         if marked:
             raise PartMoveError(
                 f"State of partitions {first_few(marked)} of {layout.path} is COLD, and the ensemble given"
-                f" as cold"
-                " does not have the table",
+                " as cold does not have the table",
                 remedy="Check the hosts and the chroot of cold",
             )
 
@@ -160,8 +158,7 @@ def _refuse_other_ledger(guard: DowngradeGuard, ledger: Ledger, shard_paths: Seq
     if shard_paths and not (ledger.has_any(shard_paths) or any(map(guard.is_proven, shard_paths))):
         raise NotEntered(
             f"No replica of {first_few(shard_paths)} was ever entered in {ledger.path}, so there is"
-            f" nothing to"
-            " withdraw, and no proof that moves read this ledger",
+            " nothing to withdraw, and no proof that moves read this ledger",
             remedy="Give the coordination_root and the chroot of hot with which the replicas were entered;"
             " if no replica ever was, set never_entered",
         )

@@ -172,9 +172,8 @@ class StateSetter:
                 State.HOT,
                 f"some of its parts are registered in cold only ({first_few(only_cold)})",
                 "Bring the partition back with part_move and state: hot; if it was dropped, run"
-                " partition_state"
-                " again with the option clickhouse, so that the servers confirm that they have none of the"
-                " parts",
+                " partition_state again with the option clickhouse, so that the servers confirm that they"
+                " have none of the parts",
             )
         if names.is_cold and not read.shard.binding.is_proven:
             # With the wrong ensemble for cold, every cold partition would be taken for an empty one.

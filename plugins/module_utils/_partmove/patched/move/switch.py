@@ -245,7 +245,6 @@ def _too_large(ops: Sequence[Op], remedy: str) -> Refusal:
     return Refusal(
         GateName.FITS_ONE_MULTI,
         f"its {len(ops)} operations do not fit one multi, so the partition cannot be switched, or switched"
-        f" back,"
-        " at one instant",
+        " back, at one instant",
         remedy,
     )

@@ -71,8 +71,7 @@ class ToCold:
             GateName.POST_SWITCH_CHECK,
             "the answer to its switch was lost, and the run ended before State was read again",
             "Run part_move again: the partition either is cold by now or is moved then. Run"
-            " part_audit_info in"
-            " any case",
+            " part_audit_info in any case",
         ),
         unchecked=Refusal(
             GateName.POST_SWITCH_CHECK,

@@ -135,8 +135,7 @@ def _not_removable(read: CaseRead, partition: PartitionEvidence, paths: list[str
             if payload_problem(data, dict(children)) is None:
                 return NotRepaired(
                     f"the copy of {part.text} of replica {replica.name} in cold is intact, the part znode"
-                    f" in hot"
-                    " is damaged",
+                    " in hot is damaged",
                     "Keep the copy, and let ClickHouse repair the part while it is hot (CHECK TABLE)",
                 )
             if not is_covered(part, replica.hot):
