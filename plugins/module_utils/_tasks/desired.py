@@ -59,7 +59,7 @@ class DesiredPartitions:
                 remedy="Give the number of this share and the number of shares, such as 2/4",
             )
         if of > 1:
-            # Neighbours in the order are shards of one table and about equally large: spread these.
+            # Neighbours are shards of one table, about equally large: give each share some of them.
             ours = frozenset(sorted({*self._whole_shard_paths, *self._counts})[number - 1 :: of])
             self._whole_shard_paths = [each for each in self._whole_shard_paths if each in ours]
             self._counts = {each: counts for each, counts in self._counts.items() if each in ours}

@@ -65,7 +65,7 @@ class FileJournal:
     """
 
     def __init__(self, path: Path, clock: Clock, run: str) -> None:
-        """Open or create the file. Raises PartMoveError if that fails."""
+        """Open or create the file. Raises PartMoveError on failure."""
         self._path = path
         self._clock = clock
         self._run = run

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the tasks of part_move and twin_move share: a plan is carried out shard path by shard path.
+"""The common part of the tasks of part_move and twin_move: work on a plan shard path by shard path.
 
 Both promise the same:
 
@@ -70,7 +70,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
 
     @property
     def failure(self) -> str:
-        """About a shard path whose partitions cannot be listed, or about partitions that failed."""
+        """A sentence about an unreadable shard path or failed partitions; empty without any."""
         return self._unreadable or self._tally.failure
 
     def result(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         hot, cold = stores[0], stores[1] if len(stores) > 1 else None
         work = self._work.event()
         with journalled_run(journal, self.module, (hot, cold), work, lambda: self.result()["counts"]):
-            # One thread alone reads the plan file, here.
+            # Only this thread reads the plan file.
             jobs = self._work.by_shard_path()
             carry_out = partial(self._carry_out, contexts, journal, progress)
             work_in_order(jobs, carry_out, take, workers=workers, ending=ending)
@@ -114,7 +114,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         """Connect to the ensembles, hot first."""
 
     def _check(self, stores: Sequence[ZnodeStore], shard_paths: Sequence[str]) -> None:
-        """Check the preconditions of one way before the first write. Raises PartMoveError."""
+        """Check further preconditions of the module before the first write. Raises PartMoveError."""
 
     @abstractmethod
     def _context(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> _Context:

@@ -25,7 +25,7 @@ class ProgressFile:
     """Appends lines about the progress of a run to a file that the action plugin reads."""
 
     def __init__(self, path: str | None, clock: Clock, stack: ExitStack) -> None:
-        """Open the file; only its owner may read a new one. Without a path nothing is written."""
+        """Open the file; only the owner may read a new file. Without a path nothing is written."""
         self._clock = clock
         self._last_line_at = clock.now()
         self._lock = threading.Lock()

@@ -119,7 +119,7 @@ class Resources:
         return watch
 
     def open_journal(self) -> Journal:
-        """Return the journal that the option ``journal`` names; in check mode one without a file."""
+        """Return the journal in the option ``journal``; in check mode a journal without a file."""
         journal = NullJournal() if self.check_mode else open_journal(self._params["journal"], self.clock)
         if isinstance(journal, FileJournal):
             self.close_at_end(journal)

@@ -38,7 +38,7 @@ def cold_paths_below(
 def with_ensembles_checked(
     hot: ZnodeStore, cold: ZnodeStore | None, shard_paths: Iterable[str]
 ) -> Iterator[str]:
-    """Yield the shard paths. Raises SameEnsemble before the first of them if hot and cold are one ensemble.
+    """Yield the shard paths. Raises SameEnsemble before the first path if hot and cold are one ensemble.
 
     The check compares the first shard path that is readable in both ensembles, unless ``cold`` is None.
     """

@@ -69,7 +69,7 @@ class TwinMove(MoveRun[TwinMoveContext, TwinReport, TwinTally]):
             context = context._replace(servers=SimulatedServers(context.servers, report.statements))
         TwinRun(context, self._destination, self._options, report).carry_out(partitions)
         if self._check_mode:
-            # No row was in both tables.
+            # In check mode no row was in both tables.
             report.moved = {
                 each: moved._replace(seen_twice_seconds=None) for each, moved in report.moved.items()
             }

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options that modules share say the same as the code that takes them."""
+"""Options that modules share have the defaults and choices of the code."""
 
 from __future__ import annotations
 

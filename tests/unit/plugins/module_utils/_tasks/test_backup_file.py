@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Backups as files: made when they are needed, for their owner alone, and never over another one."""
+"""Files with backups: created when needed, private to the owner, and never overwriting a file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def znode(name: str) -> Znode:
 
 @pytest.fixture
 def make() -> Iterator[Maker]:
-    """Return a function that makes a backup, which is closed when the test ends."""
+    """Return a function that creates a backup. The backup is closed at the end of the test."""
     with ExitStack() as stack:
 
         def backup(folder: Path, header: BackupHeader = HEADER) -> BackupFile:

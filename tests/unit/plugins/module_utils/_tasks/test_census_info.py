@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""census_info over an ensemble in memory: what it gives, and which options it refuses."""
+"""census_info over an ensemble in memory: results and refused options."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: olap.partmove contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The task of clickhouse_config on files of this host: what it says, and what it tells of them."""
+"""The task of clickhouse_config on files of this host: results, warnings and errors."""
 
 from __future__ import annotations
 

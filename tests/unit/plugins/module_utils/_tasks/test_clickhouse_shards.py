@@ -44,8 +44,8 @@ def test_hosts_are_in_the_order_of_shards_and_replicas() -> None:
 
 
 def test_a_host_has_the_variables_of_its_server() -> None:
-    told = node("a", 1, 1, "ch1")._replace(secure=True, internal_replication=False, is_local=True)
-    (host,) = make(told)
+    first = node("a", 1, 1, "ch1")._replace(secure=True, internal_replication=False, is_local=True)
+    (host,) = make(first)
     names = ("secure", "internal_replication", "is_local")
     assert [host.variables[f"clickhouse_{name}"] for name in names] == [True, False, True]
 

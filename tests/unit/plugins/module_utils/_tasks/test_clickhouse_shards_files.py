@@ -29,7 +29,7 @@ def clusters(**shards: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder for config.xml, which may have a metrika.xml as its substitutions."""
+    """Return a folder for config.xml and, as substitutions, metrika.xml."""
     return tmp_path
 
 

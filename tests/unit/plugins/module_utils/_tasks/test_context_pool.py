@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What workers are lent: each something of its own, and in check mode something that remembers nothing."""
+"""Contexts of workers: each worker has its own, and in check mode a context has no remembered writes."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What several runs at a time have to do: each shard path is of one share, whichever way it is given."""
+"""Shares of several runs: each shard path is in exactly one share, for every kind of selection."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def by_list(_folder: Path) -> dict[str, Any]:
 
 
 def by_plan(folder: Path) -> dict[str, Any]:
-    """Every partition but the last one of each shard path is to become cold."""
+    """Return options with a plan: all partitions become cold except the last partition of each shard path."""
     plan = folder / "plan.jsonl"
     rows = [
         PlanRow(path, each, State.HOT if each == IDS[-1] else State.COLD, "test", 0, 2, 2, 0)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Journals as files: where they are, what is in them, and what becomes of lines that were cut off."""
+"""Files with journals: location, content, and incomplete lines."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_journal_has_a_line_for_each_row(tmp_path: Path) -> None:
 
 
 def test_lines_are_on_disk_once_for_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many as there may be are written in pieces, so that memory does not grow with them."""
+    """Many lines are written in chunks, so that memory use has a bound."""
     path = tmp_path / "journal"
     synced: list[int] = []
     written: list[int] = []

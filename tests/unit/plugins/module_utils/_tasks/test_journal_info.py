@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""journal_info: what it says of a journal that runs in memory wrote."""
+"""journal_info on a journal of runs in memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def info(**options: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The default one, with a run that moved two partitions and one that was killed before it could."""
+    """Write the default journal: a run with two moved partitions, and a run killed before its first move."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     bench = Bench()
     stores = (bench.hot_store, bench.cold_store)

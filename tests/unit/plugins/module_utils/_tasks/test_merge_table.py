@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the partitions of a table are that are to be merged, over ensembles in memory."""
+"""Locations of the partitions of a table, over ensembles in memory."""
 
 from __future__ import annotations
 

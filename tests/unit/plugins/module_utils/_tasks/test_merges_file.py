@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The file of merges, as a report writes it and as people leave it."""
+"""merges.sql as a report writes the file and as people edit it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.merges_file i
 
 
 def line(partition: str, path: str = "/ch/01/hits", table: str = "default.hits", **about: object) -> str:
-    told = {"shard_path": path, "partition": partition, "znodes": 4, "parts": 2, "bytes_on_disk": None}
-    return f"OPTIMIZE TABLE {table} PARTITION ID '{partition}' FINAL; -- {json.dumps({**told, **about})}\n"
+    fields = {
+        "shard_path": path,
+        "partition": partition,
+        "znodes": 4,
+        "parts": 2,
+        "bytes_on_disk": None,
+    }
+    return f"OPTIMIZE TABLE {table} PARTITION ID '{partition}' FINAL; -- {json.dumps({**fields, **about})}\n"
 
 
 def test_lines_keep_their_order_and_comments_are_skipped() -> None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One contract for both ways: what a run of part_move promises, a run of twin_move promises as well."""
+"""One contract for both ways: runs of part_move and of twin_move pass the same tests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Task = MoveRun[Any, Any, Any]
 
 
 class Way(ABC):
-    """One way of moving, with a table of one partition that can be moved, in memory."""
+    """A way of moving, with a table in memory whose single partition can be moved."""
 
     module: str
     shard_path: str
@@ -60,11 +60,11 @@ class Way(ABC):
         """What the watch on hot says next."""
 
     def rows(self, *partitions: str, shard_path: str = "") -> list[dict[str, str]]:
-        """Rows that ask for these partitions."""
+        """Return rows of a plan for these partitions."""
         return [{"shard_path": shard_path or self.shard_path, "partition": each} for each in partitions]
 
     def carry_out(self, *, check_mode: bool = False, **given: Any) -> Task:
-        """Run the module; what it did is in the answer. ``given`` are options of it."""
+        """Run the module with the options ``given``; return the result."""
         task, resources = self.prepare(check_mode=check_mode, **given)
         try:
             task.run(resources)
@@ -73,7 +73,7 @@ class Way(ABC):
         return task
 
     def prepare(self, *, check_mode: bool = False, **given: Any) -> tuple[Task, MemoryResources]:
-        """Return a run that was not begun."""
+        """Return a run before its start."""
         asked = {"partitions", "shard_paths", "plan"}
         rows = None if asked & given.keys() else self.rows(self.partition)
         params = {
@@ -106,7 +106,7 @@ class Way(ABC):
 
     @abstractmethod
     def resources(self, params: Mapping[str, Any], *, check_mode: bool) -> MemoryResources:
-        """What the run works with."""
+        """Return the resources of the run."""
 
     @abstractmethod
     def task(self, params: Mapping[str, Any]) -> Task:
@@ -114,7 +114,7 @@ class Way(ABC):
 
     @abstractmethod
     def snapshot(self) -> object:
-        """All that a run could change."""
+        """Return all data that a run could change."""
 
     @abstractmethod
     def is_at(self, state: str) -> bool:
@@ -122,11 +122,11 @@ class Way(ABC):
 
     @abstractmethod
     def end_at_write(self, number: int, error: type[BaseException]) -> None:
-        """Let the run end with the error at its write of that number."""
+        """Raise the error at the write with this number."""
 
     @abstractmethod
     def go_on(self) -> None:
-        """Let runs end as they like again, in new sessions."""
+        """Remove the error, and open new sessions."""
 
     @abstractmethod
     def silence_servers(self) -> None:

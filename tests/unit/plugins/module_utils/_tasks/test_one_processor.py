@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run stays on one processor, with all its threads, and leaves it again."""
+"""All threads of a run stay on one processor until the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ several = pytest.mark.skipif(
 
 @contextmanager
 def waiting_thread() -> Iterator[int]:
-    """The id of a thread that waits."""
+    """Return the id of a waiting thread."""
     ended, began = threading.Event(), threading.Event()
     ids: list[int] = []
 
@@ -94,9 +94,9 @@ def test_nothing_happens_without_benefit_or_support(
     elif lacking == "call":
         monkeypatch.delattr(os, "sched_getaffinity")
     else:
-        told = {"field": "1 (python) S 1", "number": f"1 (python) {'x ' * 50}"}
-        if lacking in told:
-            (tmp_path / "stat").write_text(told[lacking])
+        lines = {"field": "1 (python) S 1", "number": f"1 (python) {'x ' * 50}"}
+        if lacking in lines:
+            (tmp_path / "stat").write_text(lines[lacking])
         monkeypatch.setattr(one_processor, "_THIS_THREAD", tmp_path / "stat")
     with on_one_processor():
         assert affinity(0) == allowed

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""part_audit_info over ensembles in memory: what it says, and of which tables; it writes nothing."""
+"""part_audit_info over ensembles in memory: results, selected tables, and no writes."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""part_info over ensembles in memory: what it says of partitions, and what it passes by."""
+"""part_info over ensembles in memory: results and skipped tables."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A plan is carried out in its own cluster, and pauses are told; the rest is tested on real ensembles."""
+"""A plan runs in its own cluster only, and pauses are reported. Tests on real ensembles cover the rest."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def journal(tmp_path: Path) -> Path:
 
 
 def parameters(journal: Path, origin: OriginReader, state: str) -> dict[str, Any]:
-    """What a play gives for a plan of one partition, beside its journal."""
+    """Return the parameters for a plan with one partition, next to its journal."""
     plan = journal.with_name("plan.jsonl")
     row = PlanRow(PATH, DAY, State.named(state), "test", 0, 2, 2, 0)
     write_plan(plan, [row], policy_digest="0" * 64, source="test", origin=origin, as_of=0)
@@ -101,7 +101,7 @@ def test_the_cluster_of_the_plan_is_worked_on(bench: Bench, journal: Path) -> No
 
 
 def test_a_run_that_pauses_too_long_returns_its_result_so_far(bench: Bench, journal: Path) -> None:
-    """A shard path is moved, and the next one is not begun."""
+    """The first shard path is moved, and the second does not start."""
     other = build_table(bench.hot, OTHER_PATH, TableOptions(partitions=(DAY,)))
     wanted = [{"shard_path": each, "partition": DAY} for each in (PATH, other.path)]
     params = parameters(journal, made_up, "cold") | {
@@ -123,24 +123,24 @@ def test_a_run_that_pauses_too_long_returns_its_result_so_far(bench: Bench, jour
 
 
 def test_a_pause_is_reported(bench: Bench, journal: Path, tmp_path: Path) -> None:
-    told = tmp_path / "progress"
-    told.touch()
+    lines_of_progress = tmp_path / "progress"
+    lines_of_progress.touch()
     params = parameters(journal, lambda paths: read_origin(bench.hot_store, paths), "cold")
-    params["progress_file"] = str(told)
+    params["progress_file"] = str(lines_of_progress)
     task = PartMove(params)
     resources = MemoryResources(bench, params)
     resources.watches["hot"].problems = ["hot is slow"]
     task.run(resources)
     resources.close()
     assert task.result()["counts"]["moved"] == 1
-    assert told.read_text().splitlines()[:2] == ["paused: hot is slow", "going on after 1 s"]
+    assert lines_of_progress.read_text().splitlines()[:2] == ["paused: hot is slow", "going on after 1 s"]
 
 
 @pytest.mark.parametrize("check_mode", [False, True])
 def test_memory_batches_share_no_simulated_writes(
     bench: Bench, journal: Path, monkeypatch: pytest.MonkeyPatch, check_mode: bool
 ) -> None:
-    """In check mode each begins with an overlay that remembers nothing, so that memory has a bound."""
+    """In check mode each memory batch starts with an empty overlay, so that memory use has a bound."""
     ids = days(5)
     table = build_table(bench.hot, OTHER_PATH, TableOptions(partitions=ids))
     params = parameters(journal, made_up, "cold") | {

@@ -17,14 +17,15 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move_result import PatchedTally
 
 BUSY = Refusal(GateName.QUEUE_CLEAR, "entries wait", "Wait")
-LATE = Refusal(GateName.LATE_INSERT, "the partition was switched, but r1 registered 1_2_2_0", "Audit the"
-" partition now")
+LATE = Refusal(
+    GateName.LATE_INSERT, "the partition was switched, but r1 registered 1_2_2_0", "Audit the partition now"
+)
 
 
 def report(
     path: str, moved: int = 0, deferred: int = 0, failed: int = 0, unchanged: int = 0
 ) -> PatchedReport:
-    """Return a report with that many partitions of each kind."""
+    """Return a report with this number of partitions of each kind."""
     return PatchedReport(
         path,
         moved={f"m{number}": MovedPartition(f"m{number}", "", "COLD", 2, 6, 100) for number in range(moved)},
@@ -62,15 +63,15 @@ def test_counts_lists_and_totals() -> None:
 
 @pytest.mark.parametrize("most", [0, 1, 3, 5, 100])
 def test_tallies_of_shard_paths_add_up_to_the_one_of_all(most: int) -> None:
-    """Whether a shard path was worked on in one go or not is not to be seen."""
+    """The result does not depend on the number of tallies for a shard path."""
     whole, merged = PatchedTally(most), PatchedTally(most)
     for path, stages in (("/a", [(2, 0), (1, 1)]), ("/b", [(0, 2)]), ("/c", [(3, 0), (1, 2), (0, 1)])):
         of_path = PatchedTally(most)
         for moved, failed in stages:
-            stage = report(path, moved=moved, deferred=moved, failed=failed, unchanged=1)
-            stage.copies_removed.update(f"c{number}" for number in range(failed))
-            whole.add(stage)
-            of_path.add(stage)
+            batch = report(path, moved=moved, deferred=moved, failed=failed, unchanged=1)
+            batch.copies_removed.update(f"c{number}" for number in range(failed))
+            whole.add(batch)
+            of_path.add(batch)
         merged.merge(of_path)
     expected = whole.result(check_mode=False, seconds=1.0)
     assert merged.result(check_mode=False, seconds=1.0) == expected
@@ -133,7 +134,7 @@ def test_a_write_to_a_partition_that_was_not_moved_is_a_change() -> None:
 
 
 def back(path: str, moved: int = 0, removed: int = 0, deferred: int = 0) -> PatchedReport:
-    """Return the report of a way back, with that many partitions of each kind."""
+    """Return the report of a move to hot, with this number of partitions of each kind."""
     return PatchedReport(
         path,
         moved={

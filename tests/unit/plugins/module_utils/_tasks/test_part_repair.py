@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""part_repair over ensembles in memory: what it refuses, writes down and returns."""
+"""part_repair over ensembles in memory: refusals, backups, journal and results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STATE = f"{PATH}/block_numbers/{DAY}/State"
 
 
 class SimulatedServersProbe(SimulatedProbe, SimulatedDisks):
-    """Asks simulated servers all that an HttpReplicaProbe asks real ones."""
+    """Queries simulated servers with the interface of HttpReplicaProbe."""
 
     def __init__(self, bench: Bench) -> None:
         SimulatedProbe.__init__(self, bench.servers)
@@ -96,14 +96,14 @@ class Repairs:
         return task.result()
 
     def task(self, *, check_mode: bool = False, **options: Any) -> tuple[PartRepair, MemoryResources]:
-        """The task, and what it is run with."""
+        """Return the task and its resources."""
         params = self.params(**options)
         resources = MemoryResources(self.bench, params, check_mode=check_mode)
         resources.clock = self.bench.clock  # type: ignore[assignment]
         return PartRepair(params), resources
 
     def trees(self) -> list[object]:
-        """All that is in both ensembles."""
+        """Return the content of both ensembles."""
         return [each.data() for each in (self.bench.hot_ensemble, self.bench.cold_ensemble)]
 
     def files(self) -> list[Path]:
@@ -120,7 +120,7 @@ def repairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repairs:
 
 @pytest.fixture
 def unmarked(repairs: Repairs) -> Repairs:
-    """Somebody has set State of a cold partition."""
+    """Return repairs of a cold partition whose State says HOT."""
     repairs.bench.move()
     write(f"block_numbers/{DAY}/State", b"HOT")(repairs.bench)
     return repairs
@@ -187,7 +187,7 @@ def test_the_journal_has_a_line_for_each_partition_of_a_replica(unmarked: Repair
 
 @pytest.mark.parametrize("reason", ["No such file or directory", "Not a directory"])
 def test_nothing_is_removed_without_a_backup(repairs: Repairs, tmp_path: Path, reason: str) -> None:
-    """The user who runs the tests may be one who may write anywhere."""
+    """A folder without permissions would not stop a test that runs as root."""
     repairs.bench.move()
     for names in repairs.bench.servers.disk.values():
         names.discard(PART)

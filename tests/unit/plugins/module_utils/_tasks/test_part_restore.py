@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""part_restore over ensembles in memory: what it puts back, and what it refuses."""
+"""part_restore over ensembles in memory: restored znodes and refusals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COPY = f"{PATH}/replicas/r1/parts/{PART}"
 
 
 class Backup:
-    """A bench, and a backup that a repair of its table may have written."""
+    """A bench, and a backup as a repair of its table would write."""
 
     def __init__(self, path: Path) -> None:
         self.bench = Bench()
@@ -68,16 +68,16 @@ class Backup:
 
     @property
     def journal(self) -> Path:
-        """Where runs tell what they do."""
+        """Return the path of the journal."""
         return self.path.with_suffix(".journal")
 
-    def told(self) -> list[str]:
+    def events(self) -> list[str]:
         """The events in the journal."""
         lines = self.journal.read_text().splitlines() if self.journal.exists() else []
         return [json.loads(line)["event"] for line in lines]
 
     def trees(self) -> list[object]:
-        """All that is in both ensembles."""
+        """Return the content of both ensembles."""
         return [each.data() for each in (self.bench.hot_ensemble, self.bench.cold_ensemble)]
 
 
@@ -90,10 +90,10 @@ def test_check_restore_and_restore_again(backup: Backup) -> None:
     before = backup.trees()
     checked = backup.run(check_mode=True)
     assert backup.trees() == before
-    assert backup.told() == []
+    assert backup.events() == []
 
     done = backup.run()
-    assert backup.told() == ["started", "restoring", "restored", "ended"]
+    assert backup.events() == ["started", "restoring", "restored", "ended"]
     assert done == checked
     assert done == {
         "changed": True,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What people are told while a module runs."""
+"""Progress of a module for people."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def progress(clock: ManualClock, tmp_path: Path) -> Iterator[Progress]:
         yield Progress(file, clock, "partitions", "parts")
 
 
-def told(folder: Path) -> list[str]:
+def read_lines(folder: Path) -> list[str]:
     return (folder / "progress").read_text().splitlines()
 
 
@@ -49,7 +49,7 @@ def test_lines_say_how_much_how_fast_and_how_long(
     progress.add(150, 0, "at /b")
     clock.sleep(10_000.0)
     progress.add(1_600, 1_280, "done")
-    assert told(tmp_path) == [
+    assert read_lines(tmp_path) == [
         "250 of 1,000 partitions (25 %), 750 parts, 375 parts/s, 6 s left; at /a",
         "400 of 2,000 partitions (20 %), 750 parts, 5 parts/s, 10 min 8 s left; at /b",
         "2,000 of 2,000 partitions (100 %), 2,030 parts, 0 parts/s; done",
@@ -59,16 +59,16 @@ def test_lines_say_how_much_how_fast_and_how_long(
 def test_unknown_totals_are_left_out(progress: Progress, clock: ManualClock, tmp_path: Path) -> None:
     clock.sleep(4.0)
     progress.add(2, 0, "at /a")
-    assert told(tmp_path) == ["2 partitions, 0.5 partitions/s; at /a"]
+    assert read_lines(tmp_path) == ["2 partitions, 0.5 partitions/s; at /a"]
 
 
 def test_lines_keep_a_minimum_interval(progress: Progress, clock: ManualClock, tmp_path: Path) -> None:
     for number in range(5):
         progress.add(1, 1, f"after {number} s")
         clock.sleep(1.0)
-    assert [line.partition("; ")[2] for line in told(tmp_path)] == ["after 2 s", "after 4 s"]
+    assert [line.partition("; ")[2] for line in read_lines(tmp_path)] == ["after 2 s", "after 4 s"]
     progress.announce("paused")
-    assert told(tmp_path)[-1] == "paused"
+    assert read_lines(tmp_path)[-1] == "paused"
 
 
 def test_only_the_owner_may_read_the_file(progress: Progress, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_without_a_file_nothing_is_written(clock: ManualClock) -> None:
         file = ProgressFile(None, clock, stack)
         clock.sleep(10.0)
         assert not file.is_due
-        Progress(file, clock, "partitions", "parts").announce("to nobody")
+        Progress(file, clock, "partitions", "parts").announce("paused")
 
 
 def test_a_journal_adds_finished_partitions_and_passes_all_events_on(
@@ -100,4 +100,4 @@ def test_a_journal_adds_finished_partitions_and_passes_all_events_on(
     journal.record(Event.COPIES_REMOVED, [{"partition": "a"}])
     assert handed_on == [(Event.MOVED, 2), (Event.DEFERRED, 1), (Event.COPIES_REMOVED, 1)]
     assert journal.partitions == 3
-    assert told(tmp_path) == ["2 partitions, 5 parts, 2 parts/s; at /a"]
+    assert read_lines(tmp_path) == ["2 partitions, 5 parts, 2 parts/s; at /a"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Registrations come from three kinds of file, told apart by what is in them."""
+"""Registrations come from three kinds of file, distinguished by their content."""
 
 from __future__ import annotations
 

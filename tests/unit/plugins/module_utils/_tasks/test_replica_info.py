@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Options of replica_info that cannot be, refused before a server is asked."""
+"""Invalid options of replica_info are refused before the first query."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""replica_ledger over ensembles in memory: withdrawing, for which no server is needed."""
+"""replica_ledger over ensembles in memory: withdrawal, which needs no server."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_an_unknown_host_is_reported(bench: Bench) -> None:
 
 
 def test_without_names_the_server_is_asked(bench: Bench) -> None:
-    """Nothing listens where it should be."""
+    """No server listens on the port."""
     with pytest.raises(PartMoveError, match="^ClickHouse at 127.0.0.1:9 cannot be reached"):
         withdrawn(bench)
     with pytest.raises(PartMoveError, match="^ClickHouse at 127.0.0.1:9 cannot be reached"):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""replica_ledger_info over ensembles in memory: who is ready, and what is in the way of a downgrade."""
+"""replica_ledger_info over ensembles in memory: ready replicas, and partitions that block a downgrade."""
 
 from __future__ import annotations
 

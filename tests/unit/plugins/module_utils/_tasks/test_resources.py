@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What tasks work with, as far as no ensemble is needed for it."""
+"""Resources of tasks that need no ensemble."""
 
 from __future__ import annotations
 

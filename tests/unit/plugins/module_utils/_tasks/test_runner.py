@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a task becomes the result of a module, however it ends."""
+"""Every end of a task becomes the result of the module."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REFUSED = PartMoveError("It cannot be done", remedy="Do something else")
 
 
 class CountingTask:
-    """A task that does one thing, and then what it is told to."""
+    """A task with one step, followed by a given action."""
 
     def __init__(self, then: Callable[[], None], failure: str = "") -> None:
         self.failure = failure
@@ -44,7 +44,7 @@ class CountingTask:
         self._done = 0
 
     def run(self, resources: Resources) -> None:
-        """Do one thing, then what was told."""
+        """Do the step, then the given action."""
         resources._stack.callback(self._close)
         self._done += 1
         self._then()
@@ -58,7 +58,7 @@ class CountingTask:
 
 
 def nothing() -> None:
-    """Let nothing happen."""
+    """Do nothing."""
 
 
 def refuse() -> None:
@@ -79,7 +79,7 @@ def end_of(
 
 @pytest.fixture(autouse=True)
 def _signals_are_heeded() -> Iterator[None]:
-    """Tests that run in the background of a shell ignore SIGINT."""
+    """Without this fixture SIGINT would be ignored if the tests run in the background of a shell."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -147,7 +147,7 @@ def test_signal_that_is_ignored_on_purpose_stays_ignored(capsys: pytest.CaptureF
 
 
 def test_signal_that_was_lost_can_be_sent_again(capsys: pytest.CaptureFixture[str]) -> None:
-    """Code of others may take what the first one raises for an error of its own."""
+    """Other code may catch the exception of the first signal."""
 
     def lose_the_first() -> None:
         for _attempt in range(2):
@@ -203,7 +203,7 @@ def test_oldest_python_is_not_refused() -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_modules_load_with_an_older_python(name: str) -> None:
-    """All else is imported when the Python has been looked at."""
+    """All other imports happen after the check of the Python version."""
     show = (
         f"import sys, {COLLECTION}.modules.{name};"
         f"print(*(each for each in sys.modules if each.startswith('{COLLECTION}.module_utils.')))"

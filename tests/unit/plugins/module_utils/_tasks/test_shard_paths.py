@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which shard paths a task goes through, and when it finds that hot and cold are one."""
+"""The shard paths of a task, and the check that hot and cold are two ensembles."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_one_ensemble_is_detected_before_the_first_shard_path() -> None:
 def test_the_first_shard_path_alone_distinguishes_two_ensembles() -> None:
     bench = Bench()
     assert list(with_ensembles_checked(bench.hot_store, bench.cold_store, [PATH, "/a"])) == [PATH, "/a"]
-    # Nothing is proved by a path that hot does not have, and the others are not looked at.
+    # A path that is missing in hot proves nothing, and further paths are not checked.
     assert list(with_ensembles_checked(bench.hot_store, bench.hot_store, ["/a", PATH])) == ["/a", PATH]
     assert list(with_ensembles_checked(bench.hot_store, bench.cold_store, [])) == []
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The module answers with what an audit found, of the tables named or of all below a path."""
+"""The module returns the findings for tables given by name or below a path."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def params(**given: Any) -> dict[str, Any]:
 
 
 def audit(bench: TwinBench, **given: Any) -> dict[str, Any]:
-    """What the task answers; nothing may have been written."""
+    """Return the result of the task, which must not write."""
     before = bench.hot.data()
     options = params(**given)
     resources = MemoryResources(Bench(), options)

@@ -39,7 +39,7 @@ def twins() -> TwinBench:
 
 @pytest.fixture
 def parameters(tmp_path: Path) -> Params:
-    """What a play gives."""
+    """Return the parameters of the module."""
 
     def made(**given: Any) -> dict[str, Any]:
         return {
@@ -117,9 +117,9 @@ def test_whole_shard_paths_move_to_cold_and_back_to_hot(twins: TwinBench, parame
 def test_a_pause_is_reported_and_no_partition_is_in_both_tables_meanwhile(
     twins: TwinBench, parameters: Params, tmp_path: Path
 ) -> None:
-    told = tmp_path / "progress"
-    told.touch()
-    params = parameters(shard_paths=[PATH], max_latency=1.0, progress_file=str(told))
+    lines_of_progress = tmp_path / "progress"
+    lines_of_progress.touch()
+    params = parameters(shard_paths=[PATH], max_latency=1.0, progress_file=str(lines_of_progress))
     resources = MemoryResources(Bench(), params)
     resources.stores = {"hot": twins.hot.open()}
     problems = ["hot is slow"]
@@ -134,4 +134,4 @@ def test_a_pause_is_reported_and_no_partition_is_in_both_tables_meanwhile(
     resources.close()
     assert resources.watched == [("hot", True)]
     assert task.result()["counts"]["moved"] == 1
-    assert told.read_text().splitlines()[:2] == ["paused: hot is slow", "going on after 1 s"]
+    assert lines_of_progress.read_text().splitlines()[:2] == ["paused: hot is slow", "going on after 1 s"]

@@ -28,7 +28,7 @@ ROWS = [
 
 
 def params(**given: Any) -> Mapping[str, Any]:
-    """What a play gives."""
+    """Return the parameters of the module."""
     return {
         "clickhouse": {"port": None},
         "shard_paths": None,

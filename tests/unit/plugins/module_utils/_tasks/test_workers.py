@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Jobs that are done at the same time: in which order their results come, and how all of them end."""
+"""Simultaneous jobs: the order of their results, and their end after an error."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_results_come_in_the_order_of_the_jobs(workers: int) -> None:
 
 
 def test_jobs_are_done_at_the_same_time() -> None:
-    """Each waits for the others: one after the other they would wait for ever."""
+    """Each job waits for all jobs, so sequential jobs would never end."""
     meeting = threading.Barrier(4, timeout=PATIENCE)
     taken: list[int] = []
 
@@ -66,7 +66,7 @@ def test_jobs_are_done_at_the_same_time() -> None:
 
 
 def test_few_jobs_start_early() -> None:
-    """What they found is kept until the results of those before them were taken."""
+    """Results stay in memory until all earlier results are taken, so few jobs may start early."""
     begun: list[int] = []
     first_may_end = threading.Event()
     ahead = threading.Semaphore(0)
@@ -79,19 +79,19 @@ def test_few_jobs_start_early() -> None:
             ahead.release()
         return job
 
-    def look() -> None:
-        # All that two workers may do before the first job has ended: three others.
+    def release_first() -> None:
+        # Before the end of the first job two workers start three other jobs.
         for _each in range(3):
             assert ahead.acquire(timeout=PATIENCE)
         first_may_end.set()
 
-    looker = threading.Thread(target=look)
-    looker.start()
+    monitor = threading.Thread(target=release_first)
+    monitor.start()
     most: list[int] = []
     work_in_order(
         range(50), work, lambda job: most.append(max(begun) - job), workers=2, ending=threading.Event()
     )
-    looker.join()
+    monitor.join()
     assert max(most) <= 4
 
 
