@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The judgement of all gates: which one is told, and of which partitions."""
+"""The judgement of all gates: which closed gate is reported, and for which partitions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CLOSE: dict[str, Arrange] = {
 
 
 def judged(bench: Bench, gates: Gates = MOVE_GATES) -> dict[str, str]:
-    """Partition → the gate that stops it."""
+    """Return partition id → name of the gate that refuses it."""
     reader = bench.reader()
     shard, found = reader.read([DAY, OTHER])
     partitions, now = list(found.values()), bench.clock.now()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each gate that judges one partition, tripped and just passed."""
+"""Each gate of one partition, once closed and once just open."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from support.memory.bench import DAY, Bench
 
 
 def gate_of(bench: Bench) -> GateName | None:
-    """The gate that stops a partition which has to be 100 s old, and may have two parts."""
+    """Return the closed gate of a partition with a minimum age of 100 s and at most two parts."""
     look = bench.reader().read([DAY])
     options = GateOptions(min_age=100.0, max_parts=2)
     partitions = list(look.partitions.values())

@@ -52,10 +52,9 @@ COPY_FOLDER = (
 
 
 class Disks:
-    """Implements ReplicaProbe: tells what is on the disks of the bench, but for what a test says of r2.
+    """Implements ReplicaProbe with the disks of the bench, except for r2 where a test changes the answers.
 
-    change: what r2 shows of a part.
-    errors: the first is raised when r2 is asked.
+    change: applied to the parts of r2. errors: the first error is raised when r2 is asked.
     """
 
     def __init__(self, bench: Bench) -> None:
@@ -165,7 +164,7 @@ def test_a_part_that_was_merged_on_disk_is_registered_by_what_it_became(bench: B
 
 
 def hash_of(bench: Bench, part: str = PART) -> str:
-    """The hash that r2 registers, as system.parts of 20.12 shows it."""
+    """Return the hash registered for r2, in the form of system.parts of 20.12."""
     checksums = parse_payload(bench.hot.get(bench.part("r2", part))[0], {}, "here").checksums
     assert checksums is not None
     return checksums.hash_of_all_files
@@ -224,7 +223,7 @@ def test_a_server_that_does_not_answer_stops_every_partition(
 
 
 def test_a_replica_without_an_address_is_asked_all_the_same(bench: Bench, disks: Disks) -> None:
-    """It is the probe that knows whether it can be reached without one."""
+    """The probe decides whether the server can be reached without an address."""
     delete("replicas/r2/host")(bench)
     assert refusals(bench, disks) == {}
     assert disks.asked[1] == (PATH, "r2", "")

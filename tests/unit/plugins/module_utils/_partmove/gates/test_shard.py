@@ -150,7 +150,7 @@ def test_a_gate_that_just_does_not_trip(case: Case) -> None:
 
 
 def test_a_table_without_replicas() -> None:
-    """None of its partitions exists, so that a move says that first."""
+    """No partition exists then, so a move reports that gate first."""
     bench = Bench()
     for replica in ("r1", "r2"):
         bench.servers.remove_replica(replica)

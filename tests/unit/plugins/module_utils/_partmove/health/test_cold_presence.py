@@ -133,13 +133,13 @@ def test_what_is_on_disk_and_not_registered(
 
 
 def test_what_hot_alone_has_registered_is_registered(bench: Bench) -> None:
-    """Also what a registered part came of: it is not deleted from the disk at once."""
+    """The sources of a registered part count as well: the server deletes them from the disk later."""
     bench.hot.create(f"{PATH}/replicas/r1/parts/{DAY}_1_3_1", b"")
     assert unregistered(bench, PART, f"{DAY}_1_3_1", f"{DAY}_2_2_0", f"{DAY}_4_4_0") == [(f"{DAY}_4_4_0",)]
 
 
 def test_of_a_replica_that_hot_does_not_have_nothing_is_said(bench: Bench) -> None:
-    """Other symptoms tell of it."""
+    """Other symptoms report such a replica."""
     bench.hot.delete(f"{PATH}/replicas/r1", recursive=True)
     assert unregistered(bench, f"{DAY}_4_4_0") == [None]
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""All symptoms of a server together: in which order they are told, and what they say of its health."""
+"""All symptoms of a server together: their order, and the resulting health."""
 
 from __future__ import annotations
 

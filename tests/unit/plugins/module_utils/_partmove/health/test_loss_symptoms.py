@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What was on the disk of a server, against what is: what counts as lost."""
+"""The symptoms of loss: the disk of a server at an earlier time and now."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a server says of its replicas, and which symptoms it is."""
+"""The symptoms of a server's replicas."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One symptom: what is told of each place where it shows."""
+"""One symptom: the report for each place with the symptom."""
 
 from __future__ import annotations
 

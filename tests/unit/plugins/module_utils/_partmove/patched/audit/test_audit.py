@@ -155,7 +155,7 @@ def test_a_server_that_is_silent(bench: Bench, disks: SimulatedDisks) -> None:
 
 
 class Working(SimulatedDisks):
-    """Disks of servers that do something each time after r2 was asked; ``looks`` counts how often."""
+    """Disks of servers that act each time after r2 was asked; ``looks`` counts the questions."""
 
     def __init__(self, bench: Bench, *acts: Callable[[], object]) -> None:
         super().__init__(bench.servers)

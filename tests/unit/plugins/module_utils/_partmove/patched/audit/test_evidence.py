@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What one look of an audit cannot tell by itself, and when a partition is cold."""
+"""The limits of one read of an audit, and when a partition is cold."""
 
 from __future__ import annotations
 

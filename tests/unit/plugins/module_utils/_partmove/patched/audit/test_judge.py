@@ -28,7 +28,7 @@ from support.memory.evidence import AB, DAY, A, B, partition, parts, replica
 
 
 class Case(NamedTuple):
-    """Evidence, and what r1 and r2 are by it; a kind alone where nothing is to be said of parts."""
+    """Evidence, and the verdicts for r1 and r2; a kind alone if no parts are listed."""
 
     name: str
     evidence: PartitionEvidence
@@ -302,7 +302,7 @@ def test_why_it_was_not_judged() -> None:
     ],
 )
 def test_what_must_not_be_restarted(evidence: ReplicaEvidence, unsafe: bool) -> None:
-    """A part that both ensembles register keeps the table from starting where the disk has it not."""
+    """A part in both ensembles, but not on disk, keeps the table from starting."""
     assert judge(partition(evidence))["r1"].restart_unsafe is unsafe
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The vocabulary of an audit: every kind says what is so, and what to do."""
+"""The vocabulary of an audit: every kind has a meaning and a remedy."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is read of a shard path, in which order, and what cannot be read."""
+"""The reads of a shard path, their order, and unreadable znodes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ R1, R2, R9 = (f"replicas/{replica}/parts/{PART}" for replica in ("r1", "r2", "r9
 
 
 class Reading:
-    """A bench, and what an audit reads of it."""
+    """A bench with an evidence reader."""
 
     def __init__(self) -> None:
         self.bench = Bench()
@@ -176,7 +176,7 @@ def test_a_lock_is_reported(reading: Reading) -> None:
 
 
 def test_disks_are_asked_before_anything_is_read(reading: Reading) -> None:
-    """What a server merges or drops after it was asked is found as it is by then."""
+    """A part that a server merges or drops after the question is read in its later form."""
 
     class Dropping(SimulatedDisks):
         def parts(self, shard_path: str, replica: str, host: str) -> DiskParts:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who may be entered: a server that is patched, young enough, and the one that hot has."""
+"""Which servers may be entered: patched, young enough, and the one in hot."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_one_that_is_withdrawn_while_its_entry_is_written_stays_out() -> None:
     [("replicas", 0), ("version", 0), ("shows", 0), ("replicas", 1), ("activation", 0)],
 )
 def test_a_restart_while_the_server_is_asked(question: str, number: int) -> None:
-    """Either it is noticed, or the entry is about what runs after the restart."""
+    """Either the restart is noticed, or the entry names the activation after the restart."""
     case = Case()
     case.before(question, lambda: case.bench.servers.restart("r1"), number)
     if question == "replicas" and number == 0:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The ledger: who is ready, what is written when, and what a move makes of it."""
+"""The ledger: which replicas are ready, when entries are written, and how a move uses them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ENTRY = "/partmove/ledger/%2Fclickhouse%2Ftables%2F01%2Fhits/r2"
 
 @pytest.fixture
 def bench() -> Bench:
-    """A table whose moves look into the ledger; nobody is entered yet."""
+    """A table whose moves read the ledger; no replica is entered yet."""
     bench = Bench()
     bench.context = bench.context._replace(readiness=readiness(bench.hot_store, bench.cold_store))
     return bench

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the znodes of a replica tell: which server activated it last, and whether that is alive."""
+"""The znodes of a replica: the server of the last activation, and whether the replica is active."""
 
 from __future__ import annotations
 

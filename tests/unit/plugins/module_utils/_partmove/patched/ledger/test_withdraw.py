@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The downgrade guard: what is in the way, and what is written when."""
+"""The downgrade guard: the obstacles, and the order of the writes."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_what_only_cold_has_is_in_the_way_whatever_state_says(
 
 
 def test_a_cold_ensemble_that_knows_nothing_of_a_cold_partition(bench: Bench) -> None:
-    """Of a partition that nothing says of to which ensemble it went."""
+    """A cold partition without a note of the ensemble to which it went."""
     create(f"block_numbers/{DAY}/State", b"COLD")(bench)
     with pytest.raises(PartMoveError) as caught:
         guard_of(bench).cold_partitions(PATH)
@@ -131,7 +131,7 @@ def test_a_cold_ensemble_that_knows_nothing_of_a_cold_partition(bench: Bench) ->
 
 
 def test_another_cold_ensemble_is_refused_by_name(bench: Bench) -> None:
-    """Also where it has the shard path, with nothing in it that hot would not have."""
+    """Even if it has the shard path, with no part missing in hot."""
     bench.move()
     other = MemoryEnsemble("cold", bench.clock)
     MemoryClient(other.open()).create(f"{PATH}/replicas", makepath=True)
@@ -151,7 +151,7 @@ def test_another_coordination_root_is_refused_by_name(bench: Bench) -> None:
 
 
 def test_a_ledger_that_nothing_was_ever_entered_in_is_refused(bench: Bench) -> None:
-    """It may be the wrong one: the table was never moved, so nothing else would tell."""
+    """It may be the wrong ledger, and nothing else would show this: the table was never moved."""
     guard, ledger = (
         DowngradeGuard(bench.hot_store, bench.cold_store, "/other"),
         Ledger(bench.hot_store, "/other"),

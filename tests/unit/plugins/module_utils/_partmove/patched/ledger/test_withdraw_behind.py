@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The downgrade guard looks at what there is, also where members are behind."""
+"""The downgrade guard reads the newest data, even if members are behind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ R1, R2 = ReplicaKey(PATH, "r1"), ReplicaKey(PATH, "r2")
 
 @pytest.fixture
 def bench() -> Bench:
-    """A bench with one partition that came back and one that did not go."""
+    """A bench with one partition that was brought back and one that was never moved."""
     bench = Bench()
     assert bench.move(OTHER).moved.keys() == {OTHER}
     assert bench.reheat(OTHER).moved.keys() == {OTHER}
@@ -62,7 +62,7 @@ def test_an_entry_that_a_member_does_not_know_of_is_withdrawn(bench: Bench) -> N
 
 
 def test_entries_are_gone_before_the_last_check(bench: Bench) -> None:
-    """So that whatever becomes cold after that look cannot become cold."""
+    """So no partition can become cold after that check."""
     enter(bench.hot_store, bench.cold_store, R1, R2)
     hot = HookedStore(bench.hot_ensemble)
 

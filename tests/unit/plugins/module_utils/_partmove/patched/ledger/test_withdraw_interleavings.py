@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A downgrade and a move, with every step of one between every two of the other.
+"""A downgrade and a move, with every step of one between every two steps of the other.
 
-Once the guard has passed for a replica that was withdrawn, no partition may ever become cold.
+Once the guard has passed for a withdrawn replica, no partition may ever become cold.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Downgrade:
         self.passed = True
 
     def withdraw(self) -> None:
-        """The one step of it that writes."""
+        """The writing step of the downgrade."""
         hot, _cold = self.scene.sessions(Script())
         Ledger(hot).withdraw(R2)
 
     def look(self) -> None:
-        """The step of it that decides."""
+        """The deciding step of the downgrade."""
         guard = DowngradeGuard(*self.scene.sessions(Script()), DEFAULT_ROOT)
         self.passed = not guard.cold_partitions(PATH)
 

@@ -66,7 +66,7 @@ def test_what_is_not_on_disk(bench: Bench, active: tuple[str, ...], missing: boo
 
 
 def test_what_hot_has_too_is_no_matter_of_cold(bench: Bench) -> None:
-    """Nor is what hot has merged; and no server is asked for it."""
+    """Nor are parts that hot has merged; no server is asked for them."""
     create(f"replicas/r1/parts/{PART}")(bench)
     create(f"replicas/r2/parts/{DAY}_0_1_1")(bench)
     disks = Disks()

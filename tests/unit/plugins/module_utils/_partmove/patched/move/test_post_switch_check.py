@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What happens to a partition while it is switched or right after that, and what is made of it."""
+"""Changes to a partition during the switch or right after it, and the outcome of the check."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_what_was_replaced_since_does_not_come_back() -> None:
 
 
 def test_a_server_that_does_not_answer_does_not_keep_a_switch_from_being_undone() -> None:
-    """A merge of the late part with the cold one would do more harm than parts that may be on no disk."""
+    """A merge of the late part with the cold part would do more harm than parts missing on a disk."""
     bench = Bench()
     silent: list[bool] = []
 
@@ -192,7 +192,7 @@ def test_a_lease_that_is_lost_while_switches_are_undone() -> None:
 
 
 def test_another_run_that_takes_over_during_the_aftermath() -> None:
-    """Nothing is judged by copies that the other run removed after it had made the partition hot again."""
+    """Copies removed by the other run, after it brought the partition back, do not count as missing."""
     bench = Bench()
     left = [True]
     parts = [f"{PATH}/replicas/{name}/parts/{PART}" for name in ("r1", "r2")]
@@ -225,7 +225,7 @@ def test_another_run_that_takes_over_during_the_aftermath() -> None:
 
 
 def test_an_insert_that_holds_a_block_number_is_late() -> None:
-    """Its part would be registered in hot whenever it ends, beside parts that only cold has."""
+    """Its part would be registered in hot at any time, beside parts in cold alone."""
     bench = Bench()
     ends: list[Callable[[], None]] = []
     bench.before_switch(lambda: ends.append(bench.servers.begin_insert(DAY)))
@@ -245,7 +245,7 @@ def test_an_insert_that_holds_a_block_number_is_late() -> None:
 
 
 def test_an_insert_that_ends_during_the_check() -> None:
-    """It gives up its lock and registers its part at one instant, so one of the two is seen."""
+    """The insert registers its part when it releases its lock, so the read finds one of the two."""
     bench = Bench()
     ends: list[Callable[[], None]] = []
     bench.before_switch(lambda: ends.append(bench.servers.begin_insert(DAY)))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""In which order the aftermath looks, and when it may undo a switch."""
+"""The order of the check after a switch, and when it may undo the switch."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def state_of(bench: Bench) -> bytes:
 
 
 class Asked(SimulatedProbe):
-    """Does something when it is asked for active parts of a partition that is cold."""
+    """Runs an action when a server is asked for active parts of a cold partition."""
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench.servers)
@@ -60,7 +60,7 @@ class Asked(SimulatedProbe):
 
 
 def test_an_insert_while_the_servers_are_asked_is_late(bench: Bench) -> None:
-    """Hot is read after the servers were asked, so that it shows whatever they have made active."""
+    """Hot is read after the servers were asked, so it has every part that they have made active."""
     probe = Asked(bench)
     bench.context = bench.context._replace(servers=AskServers(probe))
 
@@ -72,7 +72,7 @@ def test_an_insert_while_the_servers_are_asked_is_late(bench: Bench) -> None:
 
 
 def test_a_switch_is_not_undone_where_a_drop_is_assigned_in_the_last_moment(bench: Bench) -> None:
-    """The drop would look for the parts in the ensemble that does not have them, or has them no more."""
+    """The drop would search for the parts in an ensemble without them."""
     before_undone(bench, lambda: bench.servers.assign_drop(DAY))
 
     assert bench.move().failed[DAY].gate is GateName.LATE_INSERT
@@ -99,7 +99,7 @@ def test_state_alone_does_not_make_a_switch_undone(bench: Bench) -> None:
 
 
 def test_an_insert_that_ends_right_before_its_lock_is_read(bench: Bench) -> None:
-    """Hot is read after that, so that its part is found in place of the lock."""
+    """Hot is read after the lock, so the part is found in place of the lock."""
     ends: list[Callable[[], None]] = []
     bench.before_switch(lambda: ends.append(bench.servers.begin_insert(DAY)))
 

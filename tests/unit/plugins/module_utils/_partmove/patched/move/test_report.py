@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A partition is in one place of a report, and what is kept of it adds up over its replicas."""
+"""Each partition has one place in a report, and its numbers add up over the replicas."""
 
 from __future__ import annotations
 

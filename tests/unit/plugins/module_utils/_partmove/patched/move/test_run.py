@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a run over one shard path ends, and what it leaves behind."""
+"""The outcomes of a run over one shard path, and the state it leaves."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_the_run_that_switched_reports_a_change_and_the_next_one_does_not() -> N
 
 
 def test_a_run_that_is_ended_before_the_answer_to_a_switch_does_not_know_of_it() -> None:
-    """A signal raises what no handler of errors takes for one."""
+    """A signal raises an exception that no error handler catches."""
 
     class Ended(BaseException):
         pass

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where a run waits: never while something that it did has to be followed by something else."""
+"""Where a run waits: never between two steps that belong together."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Counting(MemoryStore):
         return super().commit(made)
 
     def members(self) -> Sequence[MemoryStore]:
-        """The one that the session is with: an ensemble of one member."""
+        """Return the member of the session only: an ensemble of one member."""
         return [self]
 
 
@@ -107,7 +107,7 @@ def test_nothing_to_do(daily: Daily) -> None:
 
 
 class CountingProbe(SimulatedProbe):
-    """Counts the questions to each replica, each of which is one query."""
+    """Counts the questions to each replica; each question is one query."""
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench.servers)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Setting State while the table goes on: it is only written while what was read still holds."""
+"""Setting State while the table changes: State is written only while the read facts still hold."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Scene:
 
 
 class Interrupted(MemoryStore):
-    """A session in which something happens before multis that write State, or their answer gets lost."""
+    """A session with an action before multis that write State, or with lost answers to them."""
 
     def __init__(self, ensemble: MemoryEnsemble, act: Callable[[], object], times: int = 1) -> None:
         super().__init__(ensemble)
@@ -187,7 +187,7 @@ def kill() -> None:
 
 
 def copied_then_dropped(bench: Bench) -> None:
-    """A run that was killed after it had copied, and a DROP PARTITION after that."""
+    """A run that was killed after its copies, then a DROP PARTITION."""
     other = bench.beside()
     other.before_switch(kill)
     with pytest.raises(Killed):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""State is not set against what is registered, nor against what the servers say by then."""
+"""State is not set against the part znodes, nor against the answers of the servers."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The multis that switch partitions: what they carry, how many share one, and what becomes of collisions."""
+"""The multis of a switch: their content, how many partitions share one, and the retries after collisions."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A switch whose answer is lost, and members that are behind when it is found out or undone."""
+"""A switch with a lost answer, and members that are behind when the outcome is read or undone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bench() -> Bench:
 
 
 def test_a_switch_that_was_applied_is_found_out_where_hot_is_behind(bench: Bench) -> None:
-    """Else nobody would look at it again."""
+    """Otherwise the partition would never be checked."""
     hot, _cold = lag(bench)
     hot.before = lambda multi: hot.fall_behind() if switches(multi) else None
     lose_answer(hot, bench.hot_ensemble, switches)
@@ -54,7 +54,7 @@ def test_a_late_insert_is_found_although_the_answer_was_lost(bench: Bench) -> No
 
 
 def test_partitions_switched_before_the_lease_was_lost_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second multi is refused; the run goes on under another lease, and tells of the first one too."""
+    """The second multi is refused; the run continues under another lease, and reports the first one too."""
     monkeypatch.setattr(multi_batches, "MAX_OPS", 34)
     week = days(9)
     bench = Bench(TableOptions(partitions=week))

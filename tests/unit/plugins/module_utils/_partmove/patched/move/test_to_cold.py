@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a move says of a partition that it does not move, where none of the rows of gates decides."""
+"""The reports of a move about partitions that stay, beyond the gates of partitions and tables."""
 
 from __future__ import annotations
 

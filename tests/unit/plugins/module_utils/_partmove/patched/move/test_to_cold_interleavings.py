@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A move with something else in between every two of its operations, one place after the other.
+"""A move with another action between every two of its operations, one place after the other.
 
-``support.memory.interleaving`` checks the invariants of the protocol after every step; here it is checked how
-the run ends: what it reports is so, and running again leads to where it should.
+``support.memory.interleaving`` checks the invariants of the protocol after every step. These tests check the
+end of the run: its report is true, and running again reaches the desired state.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def test_a_run_that_is_paused_while_another_one_runs(kind: Kind) -> None:
 
 @every_kind
 def test_a_run_that_is_paused_while_another_one_begins(kind: Kind) -> None:
-    """The other one dies right after it took the lease, so that all is left to do."""
+    """The other run dies right after it took the lease, so all work is left to do."""
     clean = copy_of(Scene, kind)
     clean.run()
     for number, operation in enumerate(trace_of(kind)):
@@ -170,7 +170,7 @@ STRIDE = 9
 
 
 def run_and_judge(scene: Scene, script: Script, last_look: str, acted_at: int) -> None:
-    """Run twice; the first report is not to blame for what happened after the last look."""
+    """Run twice; a change after the last read is not the fault of the first report."""
     try:
         report = scene.run(script)
         if acted_at <= script.last_look(last_look, behind=scene.behind) and not scene.servers.times_made:

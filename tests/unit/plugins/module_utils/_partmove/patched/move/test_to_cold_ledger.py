@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A move looks into the ledger again and again, up to its multi: a replica may be withdrawn at any moment."""
+"""A move reads the ledger again and again, up to its multi: a replica may be withdrawn at any moment."""
 
 from __future__ import annotations
 

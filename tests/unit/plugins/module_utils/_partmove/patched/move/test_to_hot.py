@@ -229,7 +229,7 @@ def test_what_keeps_a_partition_from_cold_does_not_keep_it_there(arrange: object
 
 
 class Behind(HookedStore):
-    """Answers as of a former time until it is told to catch up."""
+    """Answers as of a former time until it has to catch up."""
 
     def __init__(self, ensemble: MemoryEnsemble) -> None:
         super().__init__(ensemble)
@@ -391,7 +391,7 @@ def test_copies_of_parts_that_were_dropped_go_only_when_the_servers_were_asked(a
 
 @pytest.mark.parametrize("seconds", [-3600, 660])
 def test_a_clock_of_the_controller_that_is_wrong_lets_no_copy_go_early(seconds: int) -> None:
-    """The ensemble tells how long ago State was written."""
+    """The age of State comes from the clock of the ensemble."""
     bench = cold_bench()
     bench.reheat(DAY)
     wrong = ManualClock(bench.clock.now() + seconds)

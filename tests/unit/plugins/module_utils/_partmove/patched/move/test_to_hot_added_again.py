@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A replica that is another one than the one whose server was asked."""
+"""A replica that was replaced after its server was asked."""
 
 from __future__ import annotations
 

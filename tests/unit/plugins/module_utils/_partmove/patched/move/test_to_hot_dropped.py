@@ -56,7 +56,7 @@ def test_they_wait_whatever_the_clock_of_the_controller_says() -> None:
 
 
 def test_they_stay_where_a_server_has_the_part() -> None:
-    """Hot does not register it any more, so that the copy is all that there is."""
+    """Hot does not register the part any more, so the copy is its only registration."""
     bench = brought_back()
     later(bench, 600)
     for replica in ("r1", "r2"):

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The way back with something else in between every two of its operations, one place after the other.
+"""Bringing back with another action between every two of its operations, one place after the other.
 
-Two runs are looked at: the one that registers the partitions in hot again, and the one ten minutes later
-that removes their copies from cold. ``support.memory.interleaving`` checks the invariants after every step;
-here it is checked how the run ends: what it reports is so, and running again leads to where it should.
+Two runs are tested: the run that registers the partitions in hot again, and the run ten minutes later that
+removes their copies from cold. ``support.memory.interleaving`` checks the invariants after every step. These
+tests check the end of the run: its report is true, and running again reaches the desired state.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STRIDE = 13
 
 
 class Run(NamedTuple):
-    """The run that something happens to: the one that brings back, or the later one that cleans up."""
+    """The interrupted run: the one that brings back, or the later one that cleans up."""
 
     kind: Kind
     later: bool
@@ -205,7 +205,7 @@ def test_a_run_that_is_paused_while_another_one_runs(run: Run) -> None:
 
 @every_run
 def test_a_run_that_is_paused_while_another_one_begins(run: Run) -> None:
-    """The other one dies right after it took the lease, so that all is left to do."""
+    """The other run dies right after it took the lease, so all work is left to do."""
     for number, operation in enumerate(trace_of(run)):
         scene, script = run.scene(), Script()
         script.actions[number] = scene.take_lease
@@ -250,7 +250,7 @@ RUNS_AND_ACTS = [
 
 
 def reheat_and_judge(scene: Scene, script: Script, acted_at: int) -> None:
-    """Whatever is done to a hot partition, it stays one: also the first report holds to the end."""
+    """A hot partition stays hot whatever is done to it, so the first report holds to the end as well."""
     try:
         report = scene.reheat(script)
         if scene.servers.disk and not scene.servers.times_made:
@@ -286,7 +286,7 @@ BEGINNINGS: dict[str, Callable[[SimulatedServers], Callable[[], None]]] = {
 @each_run
 @pytest.mark.parametrize("name", BEGINNINGS)
 def test_a_server_that_begins_and_ends(run: Run, name: str) -> None:
-    """An insert that holds a block number, a merge that was decided, a drop that has looked at State."""
+    """An insert that holds a block number, a merge that was decided, a drop that has read State."""
     for begun, ended in combinations(range(len(trace_of(run)))[:: STRIDE // 2], 2):
         scene, script = run.scene(), Script()
 

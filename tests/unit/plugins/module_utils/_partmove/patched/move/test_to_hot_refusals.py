@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the way back says of a partition that it leaves as it is, and that it does leave it so."""
+"""The refusals of bringing back, and that a refused partition stays as it is."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ REMEDIES = {
 
 
 class Probe:
-    """Implements ReplicaProbe: what the simulated servers have, but for what a test says."""
+    """Implements ReplicaProbe with the simulated servers, except where a test changes the answers."""
 
     def __init__(self, bench: Bench) -> None:
         self._real = SimulatedProbe(bench.servers)
@@ -101,7 +101,7 @@ def busy_table(bench: Bench) -> None:
 
 
 def keeps_changing(bench: Bench) -> None:
-    """A part of the partition is registered, and another one, whenever it is looked at once more."""
+    """Register another part of the partition before every read."""
     numbers = iter(range(50, 100))
 
     class Servers:
@@ -291,7 +291,7 @@ def test_a_partition_that_no_multi_can_carry() -> None:
 
 
 class Members(HookedStore):
-    """Has another member, of which a test says what it answers."""
+    """Adds a member with the answers given by a test."""
 
     def __init__(self, bench: Bench, answer: Callable[[str], Znode | None]) -> None:
         super().__init__(bench.hot_ensemble)
@@ -408,7 +408,7 @@ def test_gates_for_bringing_back() -> None:
 
 
 def test_every_gate_for_bringing_back_has_a_case() -> None:
-    """Also those that only the way back has."""
+    """Including the gates that only this direction has."""
     told = {case.gate for case in (*CASES, *WAITING)}
 
     assert {"queue_clear", "payload_readable", "copies_needed", "hot_members"} <= told

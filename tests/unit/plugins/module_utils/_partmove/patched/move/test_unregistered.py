@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Partitions that neither ensemble registers, and what the servers say of them."""
+"""Partitions in neither ensemble, and the answers of the servers about them."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ SILENT = Refusal(GateName.ACTIVE_ON_DISK, "replica r2: no answer", "Start the se
 
 
 class Probe(SimulatedProbe):
-    """Tells what is on the disks, and counts the questions.
+    """Answers from the disks, and counts the questions.
 
-    after: called after the answer of r2 with that number, the first being 0.
-    silent_from: the number of the question to r2 from which on there is no answer.
+    after: called after the answer of r2 with this number, starting at 0. silent_from: the number of the
+        question
+    to r2 from which there is no answer.
     """
 
     def __init__(self, bench: Bench) -> None:
@@ -78,7 +79,7 @@ def lose(bench: Bench, *names: str) -> None:
 
 
 def lose_all(bench: Bench) -> None:
-    """Give another cold ensemble, of one that hot has no note of."""
+    """Use another cold ensemble, for a table without a note of its cold ensemble in hot."""
     bench.cold.delete(PATH, recursive=True)
     bench.hot.delete(KNOWN)
 
@@ -138,7 +139,7 @@ def test_a_silent_server_leaves_the_partition_in_doubt(answers: int) -> None:
 
 
 def test_a_part_that_is_registered_meanwhile_is_not_lost() -> None:
-    """The servers have it, and when the ensembles are read once more they have it too."""
+    """The servers have the part, and so have the ensembles at the second read."""
     bench = Bench()
     probe = ask(bench)
     parts = {bench.part(replica): bench.hot.get(bench.part(replica))[0] for replica in ("r1", "r2")}

@@ -82,7 +82,7 @@ def test_a_run_with_another_root_is_refused(bench: Bench) -> None:
 
 
 def test_of_two_runs_that_begin_with_other_roots_one_copies(bench: Bench) -> None:
-    """The other one looked when the table was not bound yet."""
+    """The second run read the table before it was bound."""
     other = bench.beside()
     with_root(other, "/other")
     other.before_marked(lambda: bench.move(DAY))
@@ -108,7 +108,7 @@ def test_a_table_is_bound_before_anything_is_copied(bench: Bench) -> None:
 
 
 def test_a_table_is_bound_before_copies_are_removed(bench: Bench) -> None:
-    """They may have been brought back by a version that did not bind it."""
+    """A version without bindings may have brought the parts back."""
     bench.move(DAY)
     assert bench.reheat(DAY).moved
     marker = marker_of(bench)
@@ -120,7 +120,7 @@ def test_a_table_is_bound_before_copies_are_removed(bench: Bench) -> None:
 
 
 def test_hot_learns_of_another_cold_ensemble(bench: Bench) -> None:
-    """Else the former one would pass for it, where no part is."""
+    """Otherwise the former ensemble, without any part, would pass for the right one."""
     bind(leased(bench), bench.reader().shard())
     former = bench.cold_store.ensemble
     bench.cold_store.ensemble = MemoryEnsemble("cold", bench.clock)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is compared on every member, and how differences are told."""
+"""The comparison on every member, and the report of differences."""
 
 from __future__ import annotations
 

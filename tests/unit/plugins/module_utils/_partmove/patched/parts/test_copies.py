@@ -61,7 +61,7 @@ def test_hot_is_authoritative(arrange: Arrange) -> None:
 
 
 def test_a_folder_that_goes_once_it_was_listed_is_made_again() -> None:
-    """Folders that were there at the look are not looked for, as they stay; hardly anybody deletes one."""
+    """Folders that existed at the read are not read again, because they are hardly ever deleted."""
     copying = Copying()
     copying.make(DAY)
     copying.remove(DAY)

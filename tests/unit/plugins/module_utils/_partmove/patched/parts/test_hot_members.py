@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Members of hot that lag behind keep the copies of what was brought back."""
+"""Lagging members of hot keep the copies of partitions that were brought back."""
 
 from __future__ import annotations
 

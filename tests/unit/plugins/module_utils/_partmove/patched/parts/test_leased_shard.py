@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A look tells nothing after the lease was lost, and a write says what became of each of its groups."""
+"""No read succeeds after the lease was lost, and a write reports the outcome of each group."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_no_read_succeeds_after_another_run_took_over(bench: Bench, leased: Leas
 
 
 def test_a_write_whose_answer_is_lost_is_not_counted_on(bench: Bench, leased: LeasedShard) -> None:
-    """It was not applied; the part that somebody else registers must not pass for it."""
+    """The write was not applied; a part registered by another program must not pass for its result."""
     copy, late = (f"{PATH}/replicas/r1/parts/{DAY}_{number}_{number}_0" for number in (7, 8))
     leased.read([DAY])
     bench.hot_store.loses = lambda multi: any(op.path == copy for op in multi)
@@ -86,7 +86,7 @@ def test_a_write_whose_answer_is_lost_is_not_counted_on(bench: Bench, leased: Le
 
 
 def test_cold_is_waited_for_after_the_versions_were_read(bench: Bench, leased: LeasedShard) -> None:
-    """What is taken from cold before that is seen to be gone; after it the multi fails."""
+    """A removal from cold before that read is seen; after it, the multi fails."""
     versions = bench.hot_store.read([f"{PATH}/log"])
     order: list[str] = []
     read, sync = bench.hot_store.read, bench.cold_store.sync
@@ -231,7 +231,7 @@ def test_parents_that_do_not_stay(bench: Bench, leased: LeasedShard) -> None:
 
 
 def test_everything_is_judged_for_a_moment_of_the_clock_of_hot(bench: Bench) -> None:
-    """A clock that is ahead would let copies go that a server is still looking for."""
+    """With a clock that is ahead, copies would be removed that a server still needs."""
     ahead = ManualClock(bench.clock.now() + 660.0)
     leases = LeaseKeeper(bench.hot_store, bench.cold_store, ahead, owner="a test")
     leased = LeasedShard(bench.hot_store, bench.cold_store, bench.reader(), LAYOUT, leases.acquire(PATH))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Copies that are made a portion at a time, each compared while the next one is made."""
+"""Copies that are made in batches, each compared while the next one is made."""
 
 from __future__ import annotations
 
@@ -35,10 +35,7 @@ REPLICAS = 2
 
 
 class Member(HookedStore):
-    """A member that shows other data of a part, or does not answer.
-
-    read_paths: the parts that it was asked for.
-    """
+    """A member with other data of a part, or without an answer. read_paths: the requested parts."""
 
     def __init__(self, ensemble: MemoryEnsemble) -> None:
         super().__init__(ensemble)
@@ -68,7 +65,7 @@ class Cold(HookedStore):
 
 
 class Scene:
-    """A run under a lease, which copies one partition at a time."""
+    """A run under a lease that copies one partition at a time."""
 
     def __init__(self) -> None:
         self.copying = Copying(TableOptions(partitions=IDS))
@@ -124,7 +121,7 @@ def test_a_part_that_comes_while_copies_are_made_is_found(scene: Scene) -> None:
 
 
 def test_no_more_is_copied_once_a_member_does_not_answer(one_by_one: Scene) -> None:
-    """But for what is being copied while the portion before it is compared."""
+    """Except for the batch that is copied while the batch before it is compared."""
     one_by_one.cold.shown[1].silent = True
     with pytest.raises(EnsembleError, match="No answer from m2"):
         one_by_one.make()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a backup keeps, and which files are taken for one."""
+"""The content of a backup, and which files are accepted as one."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Parts that are on disk are registered again, where bytes are known that fit the disk."""
+"""Parts on disk are registered again, if bytes are known that match the disk."""
 
 from __future__ import annotations
 

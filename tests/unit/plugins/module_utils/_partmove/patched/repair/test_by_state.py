@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""State is set, and partitions come back, only where the servers say that it is true."""
+"""State is set, and partitions are brought back, only if the servers confirm it."""
 
 from __future__ import annotations
 

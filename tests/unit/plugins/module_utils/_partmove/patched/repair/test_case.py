@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What repairs share: a look under the lease that finds what is still so."""
+"""The common part of repairs: a read under the lease of the partitions that still have the kind."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a repair deleted or changed is put back, for the table that it was of."""
+"""The znodes that a repair deleted or changed are restored, for the same table only."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each kind is repaired, and what was deleted or changed for it was kept."""
+"""Each kind is repaired, and every deleted or changed znode is saved before."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Repairs with something else before each of their operations, one place after the other.
+"""Repairs with another action before each of their operations, one place after the other.
 
-Whatever comes in between, no part on a disk is registered nowhere because of it, and running again leads to
-where nothing is left to repair, or to a kind that says what is.
+Whatever comes in between, no part on a disk becomes unregistered because of a repair. Running again ends with
+nothing left to repair, or with a kind that names the reason.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ class DiskWatch:
         self._lost = self._unregistered()
 
     def commit(self, _run: Script, store: MemoryStore, multi: Multi, *, answered: bool = True) -> Outcome:
-        """Apply a multi and look."""
+        """Apply a multi, and raise Violation if it unregistered a part on a disk."""
         outcome = store.commit_one(multi, answered=answered)
         lost = self._unregistered() - self._lost
         if lost:
-            raise Violation(f"{sorted(lost)} are on disk and registered nowhere after {multi}")
+            raise Violation(f"{sorted(lost)} are on disk and unregistered after {multi}")
         return outcome
 
     def check(self) -> None:
-        """What servers did to their own parts is theirs to answer for."""
+        """Ignore the parts that servers themselves unregistered so far."""
         self._lost = self._unregistered()
 
     def look_at_members(self) -> None:
@@ -126,7 +126,7 @@ def expire(drifted: Drifted) -> None:
 
 
 def settle(drifted: Drifted, drift: Drift) -> frozenset[FindingKind]:
-    """Repair what there is to repair, kind by kind; returns what it is then."""
+    """Repair kind by kind until nothing is left to repair; return the final kinds."""
     for _round in range(RETRIES):
         wanted = [each for each in drifted.kinds().values() if each in REMEDIES and each is not drift.after]
         if not wanted:
@@ -163,7 +163,7 @@ def test_an_answer_that_is_lost(name: str, lost: Lost) -> None:
 @every_drift
 @pytest.mark.parametrize("act", ACTS)
 def test_a_server_that_acts(name: str, act: str) -> None:
-    """It may change what there is to repair, and what then has to be done by a person."""
+    """Its action may change the repairs to do, and leave manual actions."""
     drift = DRIFTS[name]
     for number in range(0, len(trace_of(name)), STRIDE):
         drifted, script = drift.made(), Script()

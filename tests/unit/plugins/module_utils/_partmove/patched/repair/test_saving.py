@@ -25,7 +25,7 @@ from support.memory.memory import ManualClock, MemoryEnsemble
 
 
 class Kept:
-    """A store with two znodes, and what it kept by then."""
+    """A store with two znodes, and the znodes saved so far."""
 
     def __init__(self) -> None:
         self.inner = MemoryEnsemble("hot", ManualClock()).open()
