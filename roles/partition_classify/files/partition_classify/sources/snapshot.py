@@ -70,7 +70,7 @@ BYTES_PER_TASK = 32 << 20
 """Below this size, starting a task takes longer than reading."""
 
 MOST_TASKS = 10_000
-# Skipping so many bytes of a compressed file takes as long as converting one byte to rows.
+# Skipping this number of bytes of a compressed file takes as long as converting a single byte to rows.
 _DECOMPRESSION_GAIN = 8
 # Unit of st_blocks. Preallocated zeros at the end of a log occupy no blocks.
 _BLOCK = 512
