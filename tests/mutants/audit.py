@@ -31,15 +31,15 @@ MUTANTS = (
     Mutant(
         "a part that is inserted in a look is missing",
         _EVIDENCE,
-        "return [part for part in found if self.before is None or part.text in self.before.missing]",
-        "return found",
+        "return [part for part in uncovered if self.before is None or part.text in self.before.missing]",
+        "return uncovered",
         ("patched/audit/test_audit.py::test_an_insert_in_each_read_is_no_inconsistency",),
     ),
     Mutant(
         "a part that is dropped in a look is registered nowhere",
         _EVIDENCE,
-        "return [part for part in found if self.before is None or part.text in self.before.unregistered]",
-        "return found",
+        "return [part for part in uncovered if self.before is None or part.text in self.before.unregistered]",
+        "return uncovered",
         ("patched/audit/test_audit.py::test_a_drop_in_each_read_is_no_inconsistency",),
     ),
     Mutant(

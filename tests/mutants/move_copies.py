@@ -46,7 +46,7 @@ MUTANTS = (
     Mutant(
         "copies are removed while a member of hot is behind",
         _COPIES,
-        "returned = [each for each in ids if unneeded[each] and was_brought_back(found[each].state)]",
+        "returned = [each for each in ids if unneeded[each] and was_brought_back(partitions[each].state)]",
         "returned: list[str] = []",
         (
             "patched/parts/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags",

@@ -120,9 +120,8 @@ MUTANTS = (
     Mutant(
         "what State says to be cold and is registered nowhere is taken for dropped",
         _TO_HOT,
-        "return sorted([*found.registered, *not_known_to_be_dropped(context.servers, shard, "
-        "found.unregistered)])",
-        "return sorted(found.registered)",
+        "return sorted([*outside.registered, *in_doubt])",
+        "return sorted(outside.registered)",
         (
             (
                 "patched/move/test_unregistered.py::test_parts_lost_from_cold_are_reported_for_a_whole_shard_"

@@ -151,8 +151,8 @@ class Findings(Generic[RowT, KindT]):
         )
 
     def _kind_lines(self) -> Iterator[str]:
-        for kind, found in groupby(self.findings, key=lambda row: row.verdict.kind):
-            rows = list(found)
+        for kind, of_kind in groupby(self.findings, key=lambda row: row.verdict.kind):
+            rows = list(of_kind)
             reasons = sorted({row.verdict.reason for row in rows} - {""})
             details = f" {first_few(reasons, _FEWEST_SHOWN)}" if reasons else ""
             places = dict.fromkeys(f"{row.shard_path} {row.partition}".rstrip() for row in rows)

@@ -96,13 +96,13 @@ class ReplicaEvidence:
 
     def unregistered(self) -> list[PartName]:
         """Return the parts on disk but in neither ensemble, in both reads."""
-        found = not_covered(self.active or (), (*self.hot, *self.cold))
-        return [part for part in found if self.before is None or part.text in self.before.unregistered]
+        uncovered = not_covered(self.active or (), (*self.hot, *self.cold))
+        return [part for part in uncovered if self.before is None or part.text in self.before.unregistered]
 
     def missing(self, parts: Iterable[PartName]) -> list[PartName]:
         """Return the registered parts of ``parts`` that are not on disk, in both reads."""
-        found = not_covered(parts, self.active or ())
-        return [part for part in found if self.before is None or part.text in self.before.missing]
+        uncovered = not_covered(parts, self.active or ())
+        return [part for part in uncovered if self.before is None or part.text in self.before.missing]
 
 
 @dataclass(frozen=True)

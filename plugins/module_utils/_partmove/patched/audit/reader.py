@@ -107,13 +107,13 @@ class EvidenceReader:
         self._cold.sync(layout.path)
         cold = listed_names(self._cold, layout, version)
         binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
-        found = _Names(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
+        names = _Names(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
         owner = _owner(binding, shard.stat.czxid)
         return ShardEvidence(
             layout=layout,
             binding=binding,
             owner=owner,
-            partitions=self._with_content(layout, self._partitions(found, binding, owner), content_of),
+            partitions=self._with_content(layout, self._partitions(names, binding, owner), content_of),
             lock="" if lock is None else lock.data.decode(errors="replace"),
         )
 
@@ -150,8 +150,8 @@ class EvidenceReader:
             return None
         binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
         states: dict[str, Znode | None] = dict.fromkeys(sorted(set[str]().union(*cold.parts.values())))
-        found = _Names(layout, {}, EnsembleNames({}, {}), cold, states)
-        partitions = self._partitions(found, binding, Owner.FORMER)
+        names = _Names(layout, {}, EnsembleNames({}, {}), cold, states)
+        partitions = self._partitions(names, binding, Owner.FORMER)
         return ShardEvidence(layout, binding, Owner.FORMER, partitions, lock="")
 
     def _is_of_another_hot(self, layout: ShardLayout) -> bool:
@@ -170,8 +170,8 @@ class EvidenceReader:
 
     def _replicas(self, layout: ShardLayout, version: int) -> dict[str, _Replica]:
         layouts = [layout.replica(name) for name in self._hot.children([layout.replicas])[0] or ()]
-        found = iter(self._hot.read([path for each in layouts for path in (each.host, each.is_active)]))
-        znodes = [(each, next(found), next(found)) for each in layouts]
+        read = iter(self._hot.read([path for each in layouts for path in (each.host, each.is_active)]))
+        znodes = [(each, next(read), next(read)) for each in layouts]
         disks = map_concurrently(
             lambda asked: self._disk(layout, asked[0].name, asked[1]), znodes, self._at_once
         )
@@ -200,22 +200,22 @@ class EvidenceReader:
         ordered = sorted(ids)
         return dict(zip_strict(ordered, self._hot.read([layout.state(each) for each in ordered])))
 
-    def _partitions(self, found: _Names, binding: Binding, owner: Owner) -> dict[str, PartitionEvidence]:
+    def _partitions(self, names: _Names, binding: Binding, owner: Owner) -> dict[str, PartitionEvidence]:
         now = self._clock.now()
-        are_active = all(each.is_active for each in found.replicas.values())
+        are_active = all(each.is_active for each in names.replicas.values())
         cold_is_known = binding.cold is not None and (binding.known is None or binding.is_known)
         partitions = {
             each: PartitionEvidence(
                 partition_id=each,
                 state=state,
-                replicas=tuple(_replica_evidence(found, each)),
+                replicas=tuple(_replica_evidence(names, each)),
                 owner=owner,
                 cold_is_known=cold_is_known,
                 seconds_needed=retention_left_of(state, now, are_active=are_active),
             )
-            for each, state in found.states.items()
+            for each, state in names.states.items()
         }
-        invalid = _invalid_names(found)
+        invalid = _invalid_names(names)
         return {NO_PARTITION: invalid, **partitions} if invalid is not None else partitions
 
     def _with_content(
@@ -227,10 +227,10 @@ class EvidenceReader:
             for replica in partitions[each].replicas:
                 by_replica[replica.name][each] = replica
         compared: defaultdict[str, list[ReplicaEvidence]] = defaultdict(list)
-        for _name, found in sorted(by_replica.items()):
-            evidence = list(found.values())
+        for _name, partition_replicas in sorted(by_replica.items()):
+            evidence = list(partition_replicas.values())
             for each, replica in zip_strict(
-                list(found), list(with_content(self._hot, self._cold, layout, evidence))
+                list(partition_replicas), list(with_content(self._hot, self._cold, layout, evidence))
             ):
                 compared[each].append(replica)
         for each, replicas in compared.items():
@@ -238,12 +238,12 @@ class EvidenceReader:
         return partitions
 
 
-def _replica_evidence(found: _Names, partition_id: str) -> list[ReplicaEvidence]:
+def _replica_evidence(names: _Names, partition_id: str) -> list[ReplicaEvidence]:
     """Return the partition's evidence for each replica in hot, and for replicas in cold alone; sorted."""
     evidence = []
-    for name in sorted({*found.replicas, *found.cold.parts}):
-        known = found.replicas.get(name)
-        cold = found.cold.parts.get(name, {}).get(partition_id, ())
+    for name in sorted({*names.replicas, *names.cold.parts}):
+        known = names.replicas.get(name)
+        cold = names.cold.parts.get(name, {}).get(partition_id, ())
         if known is None and not cold:
             continue
         disk = None if known is None else known.disk
@@ -252,7 +252,7 @@ def _replica_evidence(found: _Names, partition_id: str) -> list[ReplicaEvidence]
             ReplicaEvidence(
                 name=name,
                 is_in_hot=known is not None,
-                hot=found.hot.parts.get(name, {}).get(partition_id, ()),
+                hot=names.hot.parts.get(name, {}).get(partition_id, ()),
                 cold=cold,
                 active=None if disk is None else active,
                 detached=None if disk is None else disk.detached,
@@ -263,12 +263,12 @@ def _replica_evidence(found: _Names, partition_id: str) -> list[ReplicaEvidence]
     return evidence
 
 
-def _invalid_names(found: _Names) -> PartitionEvidence | None:
+def _invalid_names(names: _Names) -> PartitionEvidence | None:
     """Return the evidence of znodes with an invalid part name, as one partition; None without such znodes."""
     replicas = [
-        ReplicaEvidence(name, name in found.replicas, (), (), (), unreadable=tuple(sorted({*hot, *cold})))
-        for name in sorted({*found.hot.unreadable, *found.cold.unreadable})
-        for hot, cold in [(found.hot.unreadable.get(name, ()), found.cold.unreadable.get(name, ()))]
+        ReplicaEvidence(name, name in names.replicas, (), (), (), unreadable=tuple(sorted({*hot, *cold})))
+        for name in sorted({*names.hot.unreadable, *names.cold.unreadable})
+        for hot, cold in [(names.hot.unreadable.get(name, ()), names.cold.unreadable.get(name, ()))]
     ]
     return PartitionEvidence(NO_PARTITION, None, tuple(replicas), Owner.OURS) if replicas else None
 

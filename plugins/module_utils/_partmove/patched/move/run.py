@@ -33,8 +33,8 @@ from typing import NamedTuple
 
 from ...errors import FormatError, NoSuchTable, PartMoveError
 from ...formats.layout import ShardLayout
-from ...gates.drift import refuse_location
 from ...gates.gate import Refusal
+from ...gates.location import refuse_location
 from ...gates.names import GateName
 from ...gates.readiness import Readiness
 from ...gates.servers import ServerCheck, server_silent
@@ -96,10 +96,10 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
             self._report.fail(each, self._direction.refusals.unchecked)
 
     def _read_first(self, requested: Sequence[str]) -> None:
-        shard, found = self._reader.registered_names(requested)
-        self._parts = {each: names.parts for each, names in found.items()}
+        shard, by_id = self._reader.registered_names(requested)
+        self._parts = {each: names.parts for each, names in by_id.items()}
         unregistered: dict[str, RegisteredNames] = {}
-        for each, names in found.items():
+        for each, names in by_id.items():
             action = self._next_action(names)
             if action is NextAction.DONE:
                 self._report.unchanged.add(each)
@@ -118,16 +118,16 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
         self, shard: ShardFacts, unregistered: Mapping[str, RegisteredNames], prepared: Collection[str] = ()
     ) -> None:
         """Give an outcome to partitions in neither ensemble; a partition in doubt stays open."""
-        found = find_unregistered(self._reader, self._context.servers, shard, unregistered)
-        for each in sorted(found.gone):
+        result = find_unregistered(self._reader, self._context.servers, shard, unregistered)
+        for each in sorted(result.gone):
             self._report.deferred[each] = (
                 _dropped() if each in prepared else refuse_location(unregistered[each])
             )
-        self._report.deferred.update(found.deferred)
-        self._report.failed.update(found.failed)
+        self._report.deferred.update(result.deferred)
+        self._report.failed.update(result.failed)
 
-    def _next_action(self, found: RegisteredNames | PartitionFacts) -> NextAction:
-        return self._direction.next_actions.get(locate(found), NextAction.LEAVE)
+    def _next_action(self, partition: RegisteredNames | PartitionFacts) -> NextAction:
+        return self._direction.next_actions.get(locate(partition), NextAction.LEAVE)
 
     def _work_under_lease(self, lease: Lease, partition_ids: Sequence[str]) -> None:
         leased = LeasedShard(self._context.hot, self._context.cold, self._reader, self._layout, lease)

@@ -54,8 +54,9 @@ def find_reheatable(context: MoveContext, shard_path: str) -> list[str]:
     """
     reader = ShardReader(context.hot, context.cold, ShardLayout(shard_path), context.leases.root)
     shard = reader.shard()
-    found = reader.partitions_not_only_in_hot(shard)
-    return sorted([*found.registered, *not_known_to_be_dropped(context.servers, shard, found.unregistered)])
+    outside = reader.partitions_not_only_in_hot(shard)
+    in_doubt = not_known_to_be_dropped(context.servers, shard, outside.unregistered)
+    return sorted([*outside.registered, *in_doubt])
 
 
 def reheat_shard(

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...errors import PartMoveError
-from ...gates.drift import refuse_dropped_or_lost, refuse_unregistered
 from ...gates.gate import Refusal
+from ...gates.location import refuse_dropped_or_lost, refuse_unregistered
 from ...gates.servers import ActiveNames, ServerCheck, server_silent
 from ...shard.facts import RegisteredNames, ShardFacts
 from ...shard.location import Location, locate
@@ -35,7 +35,7 @@ class Unregistered(NamedTuple):
 
 
 def find_unregistered(
-    reader: ShardReader, servers: ServerCheck, shard: ShardFacts, found: Mapping[str, RegisteredNames]
+    reader: ShardReader, servers: ServerCheck, shard: ShardFacts, absent: Mapping[str, RegisteredNames]
 ) -> Unregistered:
     """Classify the partitions found in neither ensemble.
 
@@ -43,9 +43,9 @@ def find_unregistered(
     again. Raises as `ShardReader.shard` does.
     """
     if not servers.asks:
-        in_doubt = {each: refuse_dropped_or_lost() for each, names in found.items() if names.is_cold}
-        return Unregistered(set(found) - set(in_doubt), in_doubt, {})
-    ids = sorted(found)
+        in_doubt = {each: refuse_dropped_or_lost() for each, names in absent.items() if names.is_cold}
+        return Unregistered(set(absent) - set(in_doubt), in_doubt, {})
+    ids = sorted(absent)
     try:
         before = servers.active(shard, ids) if ids else {}
     except PartMoveError as error:

@@ -86,10 +86,10 @@ class ColdCopies:
         if not ids:
             return Removal(set(), behind, removed)
         for _attempt in range(_ATTEMPTS):
-            shard, found = self._leased.read(ids)
+            shard, partitions = self._leased.read(ids)
             now = self._leased.taken_at
-            unneeded = {each: unneeded_copies(shard, found[each], now, own=self._own) for each in ids}
-            returned = [each for each in ids if unneeded[each] and was_brought_back(found[each].state)]
+            unneeded = {each: unneeded_copies(shard, partitions[each], now, own=self._own) for each in ids}
+            returned = [each for each in ids if unneeded[each] and was_brought_back(partitions[each].state)]
             if not asked.issuperset(returned):
                 # Read again afterwards: the removal must rest on facts newer than the members' answers.
                 behind.update(refuse_behind(self._leased.hot.store, self._layout, returned))
@@ -101,7 +101,7 @@ class ColdCopies:
                     removed.setdefault(each, set()).update(part.znode.path for part in parts)
             groups = [(each, removal(part)) for each, parts in unneeded.items() for part in parts]
             if self._cold.commit(groups).is_whole():
-                gone = {each for each in removed if len(unneeded[each]) == len(found[each].cold_parts)}
+                gone = {each for each in removed if len(unneeded[each]) == len(partitions[each].cold_parts)}
                 return Removal(gone, behind, removed)
         raise EnsembleError(
             f"Copies of partitions {first_few(ids)} of {self._layout.path} could not be removed from cold",

@@ -180,15 +180,15 @@ class LeasedShard:
 
         Raises LeaseLost, and the errors of `ShardReader.read`.
         """
-        found = self._reader.read(partition_ids)
+        read = self._reader.read(partition_ids)
         self.confirm()
-        return found
+        return read
 
     def read_hot(self, partition_ids: Sequence[str], *, reread: bool) -> ShardRead:
         """Read as `ShardReader.read_hot` does; the lease held until the end. Raises as `read` does."""
-        found = self._reader.read_hot(partition_ids, reread=reread)
+        read = self._reader.read_hot(partition_ids, reread=reread)
         self.confirm()
-        return found
+        return read
 
     def shard(self) -> ShardFacts:
         """Read the facts of the shard path, which concern all partitions; none is older than the call."""
@@ -203,9 +203,9 @@ class LeasedShard:
 
         Raises as `read` does.
         """
-        found = self._reader.read_names(partition_ids)
+        read = self._reader.read_names(partition_ids)
         self.confirm()
-        return found
+        return read
 
     def confirm(self) -> None:
         """Raise LeaseLost if another run may have written since the lease was taken.

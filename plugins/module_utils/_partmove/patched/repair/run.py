@@ -108,7 +108,10 @@ def repair_shard(
 def _remedied(case: RepairCase) -> dict[str, NotRepaired]:
     """Repair in paced batches, and wait between their leases."""
     left: dict[str, NotRepaired] = {}
-    parts = {each: sum(len(one.parts) for one in found.values()) for each, found in case.found.items()}
+    parts = {
+        each: sum(len(verdict.parts) for verdict in verdicts.values())
+        for each, verdicts in case.found.items()
+    }
     pace = case.context.pace
     case.context.on_progress(len(case.found), 0)
     for batch, count in paced_batches(case.partition_ids, parts, pace.parts_at_once):

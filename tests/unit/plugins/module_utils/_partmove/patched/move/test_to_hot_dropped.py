@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.drift import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.location import (
     refuse_dropped_or_lost,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
