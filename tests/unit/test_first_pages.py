@@ -146,8 +146,7 @@ def test_every_module_says_which_pythons_it_needs() -> None:
     oldest = ".".join(map(str, OLDEST_PYTHON))
     fragment = (ROOT / "plugins" / "doc_fragments" / "attributes.py").read_text(encoding="utf-8")
     assert (
-        f"    requirements:\n      - Python {oldest} or later on the host that runs the module\n"
-        in fragment
+        f"    requirements:\n      - Python {oldest} or later on the host that runs the module\n" in fragment
     )
     for module in public("modules"):
         assert "olap.partmove.attributes" in documentation(module)["extends_documentation_fragment"], module
