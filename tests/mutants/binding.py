@@ -101,7 +101,7 @@ MUTANTS = (
         ("binding/test_marker.py::test_a_marker_survives_a_round_trip[marker0]",),
     ),
     Mutant(
-        "hot is not told which cold ensemble it is",
+        "hot gets no note of the cold ensemble",
         _BIND,
         "elif not binding.is_known:",
         "elif binding.known is None and not binding.is_known:",

@@ -140,7 +140,7 @@ MUTANTS = (
         ("gates/test_partition.py::test_a_gate_that_trips[mutations_applied]",),
     ),
     Mutant(
-        "entries that wait do not stop the way back",
+        "queue entries that wait do not stop bringing back",
         _JUDGE,
         "_PARTITION_GATES_FOR_REHEAT = (\n    GateName.QUEUE_CLEAR,\n",
         "_PARTITION_GATES_FOR_REHEAT = (\n",
@@ -161,7 +161,7 @@ MUTANTS = (
         ("patched/move/test_to_hot_refusals.py::test_gates_for_bringing_back",),
     ),
     Mutant(
-        "replicas that are not healthy do not stop the way back",
+        "unhealthy replicas do not stop bringing back",
         _JUDGE,
         "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL,)",
         "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL, GateName.REPLICAS_HEALTHY)",
@@ -173,14 +173,14 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "an ALTER that waits does not stop the way back",
+        "an ALTER that waits does not stop bringing back",
         _JUDGE,
         "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL,)",
         "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL, GateName.NO_ALTER_PENDING)",
         ("patched/move/test_to_hot_refusals.py::test_gates_for_bringing_back",),
     ),
     Mutant(
-        "a former table does not stop the way back",
+        "a former table does not stop bringing back",
         _JUDGE,
         "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL,)",
         "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL, GateName.SAME_TABLE)",

@@ -73,7 +73,7 @@ MUTANTS = (
         ("gates/test_servers.py::test_every_replica_is_asked_by_its_address",),
     ),
     Mutant(
-        "what is detached on one server only is looked for",
+        "the detached folder of one server only is compared",
         _SERVERS,
         "answers = map_concurrently(ask, shard.replicas, self._at_once)",
         "answers = [ask(shard.replicas[0])] * len(shard.replicas)",

@@ -93,7 +93,7 @@ MUTANTS = (
         ("patched/ledger/test_ledger.py::test_a_lost_answer_is_found_out_about[False]",),
     ),
     Mutant(
-        "an entry is looked for before hot has caught up",
+        "an entry is read before hot has caught up",
         _LEDGER,
         "            self._hot.sync(self.path)\n            yield",
         "            yield",
@@ -130,7 +130,7 @@ MUTANTS = (
         ("patched/ledger/test_without_data.py::test_what_is_not_on_disk[others]",),
     ),
     Mutant(
-        "cold is looked at for what a replica lacks before it has caught up",
+        "cold is read for lacking parts before it has caught up",
         _WITHOUT_DATA,
         '    cold.sync("/")\n',
         "",

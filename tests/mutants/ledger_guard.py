@@ -57,7 +57,7 @@ MUTANTS = (
         ("patched/ledger/test_enter.py::test_what_is_refused[another ensemble]",),
     ),
     Mutant(
-        "the guard looks before the ensembles have caught up",
+        "the guard reads before the ensembles have caught up",
         _WITHDRAW,
         "        self._hot.sync(layout.path)\n        self._cold.sync(layout.path)\n        metadata",
         "        metadata",
@@ -66,7 +66,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "the guard looks before hot has caught up",
+        "the guard reads before hot has caught up",
         _WITHDRAW,
         "        self._hot.sync(layout.path)\n        self._cold",
         "        self._cold",
@@ -75,7 +75,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "the guard looks before cold has caught up",
+        "the guard reads before cold has caught up",
         _WITHDRAW,
         "        self._hot.sync(layout.path)\n        self._cold.sync(layout.path)\n        metadata",
         "        self._hot.sync(layout.path)\n        metadata",
@@ -84,7 +84,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "the guard does not look again",
+        "the guard does not check again",
         _WITHDRAW,
         '    _refuse_cold(guard, shard_paths, withdrawal, "the entries were withdrawn by '
         'then, and stay withdrawn")\n',
@@ -115,7 +115,7 @@ MUTANTS = (
         ("patched/ledger/test_withdraw.py::test_a_ledger_that_nothing_was_ever_entered_in_is_refused",),
     ),
     Mutant(
-        "the guard looks at replicas that hot has only",
+        "the guard reads only replicas that hot has",
         _WITHDRAW,
         "names.by_partition(each, _replicas(each, layout)) for each in",
         "names.by_partition(each, _replicas(self._hot, layout)) for each in",

@@ -71,14 +71,14 @@ MUTANTS = (
         ("patched/parts/test_leased_shard.py::test_a_collision_is_no_problem_and_nothing_whole",),
     ),
     Mutant(
-        "a look is trusted without the lease",
+        "a read is trusted without the lease",
         _LEASED_SHARD,
         "self._reader.read(partition_ids)\n        self.confirm()\n",
         "self._reader.read(partition_ids)\n",
         ("patched/parts/test_leased_shard.py::test_no_read_succeeds_after_another_run_took_over",),
     ),
     Mutant(
-        "the aftermath is trusted without the lease",
+        "the check after a switch is trusted without the lease",
         _LEASED_SHARD,
         "self._reader.read_names(partition_ids)\n        self.confirm()\n",
         "self._reader.read_names(partition_ids)\n",

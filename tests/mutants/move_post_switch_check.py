@@ -28,7 +28,7 @@ MUTANTS = (
         ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[late_insert1]",),
     ),
     Mutant(
-        "a replica that was added is not looked for",
+        "an added replica is ignored",
         _POST_SWITCH_CHECK,
         "if replica.name not in before.hot]",
         "if replica.name not in before.hot and not before.hot]",
@@ -54,7 +54,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "copies that are gone are not looked for",
+        "missing copies are ignored",
         _POST_SWITCH_CHECK,
         "return {each: paths for each, paths in gone.items() if paths}",
         "return {}",
@@ -119,7 +119,7 @@ MUTANTS = (
         ("patched/move/test_post_switch_check_order.py::test_state_alone_does_not_make_a_switch_undone",),
     ),
     Mutant(
-        "a switch that was not undone is told as undone",
+        "a switch that was not undone is reported as undone",
         _POST_SWITCH_CHECK,
         "            if undone:\n",
         "            if undone or late:\n",

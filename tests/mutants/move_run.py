@@ -26,7 +26,7 @@ MUTANTS = (
         ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[copies_equal]",),
     ),
     Mutant(
-        "the check comes after the last group only",
+        "the check comes after the last batch only",
         _RUN,
         "                self._record(prepared, result)\n"
         "                # Check at once: a part that was inserted meanwhile may soon be merged with the "
@@ -52,14 +52,14 @@ MUTANTS = (
         ("patched/move/test_switch_lost.py::test_partitions_switched_before_the_lease_was_lost_are_checked",),
     ),
     Mutant(
-        "a switch whose answer was lost for good is not told",
+        "a switch whose answer was lost for good is not reported",
         _RUN,
         "            self._report.lose(result.unclear, self._direction.refusals.answer_lost)\n",
         "",
         ("patched/move/test_run.py::test_a_switch_with_an_unknown_outcome",),
     ),
     Mutant(
-        "a switch that nobody looked at again is told as done",
+        "an unchecked switch is reported as done",
         _RUN,
         "self._report.fail(each, self._direction.refusals.unchecked)",
         "pass",
@@ -88,7 +88,7 @@ MUTANTS = (
         ("patched/move/test_run_pace.py::test_no_copy_waits_for_its_switch",),
     ),
     Mutant(
-        "a run may pause between a switch and the look at what became of it",
+        "a run may pause between a switch and its check",
         _RUN,
         "                if result.shard is not None:\n",
         "                self._context.pace.wait(0, self._context.clock)\n"

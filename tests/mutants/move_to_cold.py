@@ -13,7 +13,7 @@ _OPERATIONS = "patched/parts/operations.py"
 
 MUTANTS = (
     Mutant(
-        "a switch that was undone is not told",
+        "an undone switch is not in the journal",
         _TO_COLD,
         "            undone = {each: report.deferred[each] for each in moved & report.deferred.keys()}\n",
         "            undone: dict[str, Refusal] = {}\n",

@@ -78,7 +78,7 @@ MUTANTS = (
         ("patched/move/test_to_hot.py::test_a_member_of_cold_that_lags_behind_a_drop",),
     ),
     Mutant(
-        "no gate is asked on the way back",
+        "no gate judges a partition that is brought back",
         _TO_HOT,
         "refuse_partitions(read.shard, returned, now, gates=REHEAT_GATES)",
         "refuse_partitions(read.shard, [], now, gates=REHEAT_GATES)",
@@ -111,14 +111,14 @@ MUTANTS = (
         ("patched/move/test_to_hot_dropped.py::test_they_stay_where_a_server_has_the_part",),
     ),
     Mutant(
-        "what was detached on the way back is not looked for",
+        "parts detached while a partition is brought back are ignored",
         _TO_HOT,
         "failures = detached_since(self._context.servers, shard, parts, detached_before)",
         "failures = detached_since(self._context.servers, shard, [], detached_before)",
         ("patched/move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[active_on_disk4]",),
     ),
     Mutant(
-        "what State says to be cold and is registered nowhere is taken for dropped",
+        "an unregistered partition with State COLD is taken for dropped",
         _TO_HOT,
         "return sorted([*outside.registered, *in_doubt])",
         "return sorted(outside.registered)",

@@ -35,7 +35,7 @@ MUTANTS = (
         ("patched/move/test_unregistered.py::test_a_silent_server_leaves_the_partition_in_doubt[0]",),
     ),
     Mutant(
-        "what is on disk and registered nowhere was dropped",
+        "an unregistered partition on disk counts as dropped",
         _NOWHERE,
         "            result.failed[each] = refuse_unregistered(on_disk)\n",
         "            result.gone.add(each)\n",

@@ -49,7 +49,7 @@ MUTANTS = (
         ("patched/repair/test_saving.py::test_what_cannot_be_kept_is_not_done",),
     ),
     Mutant(
-        "what a repair writes is told after it was written",
+        "the writes of a repair are announced after they are done",
         _SAVING,
         "        self._announce([words for words in writes if words])\n"
         "        outcomes = self.inner.commit(made)\n",
@@ -58,7 +58,7 @@ MUTANTS = (
         ("patched/repair/test_saving.py::test_a_write_that_cannot_be_announced_is_not_done",),
     ),
     Mutant(
-        "a repair is told after it was done",
+        "a repair is in the journal after it was done",
         _RUN,
         "    context.journal.record(Event.REPAIRING, (_repairing(row, context.backup) for row in rows))\n"
         "    report.left.update(_remedied(case))\n",
@@ -116,14 +116,14 @@ MUTANTS = (
         ("patched/repair/test_by_removal.py::test_a_ghost_beside_what_is_alive",),
     ),
     Mutant(
-        "a sound copy goes for what is damaged in hot",
+        "an intact copy is removed for a part damaged in hot",
         _REMOVAL,
         "if payload_problem(data, dict(children)) is None:",
         "if False:",
         ("patched/repair/test_by_removal.py::test_an_intact_copy_of_a_part_damaged_in_hot_stays",),
     ),
     Mutant(
-        "State is set to COLD while something waits that looks at it",
+        "State is set to COLD while a queue entry waits that reads it",
         _STATE,
         "            if refusal is not None:\n",
         "            if False:\n",
@@ -144,7 +144,7 @@ MUTANTS = (
         ("patched/repair/test_by_registration.py::test_other_data_on_disk_is_not_registered[other]",),
     ),
     Mutant(
-        "a part whose hash is not told is registered",
+        "a part without a shown hash is registered",
         _REGISTRATION,
         "    if shown is None:\n        raise _Refused(",
         "    if shown is None:\n        return next(sources.of(replica.name, part.text))\n"
@@ -208,7 +208,7 @@ MUTANTS = (
         ("patched/repair/test_by_copies.py::test_what_differs_beside_what_only_cold_has",),
     ),
     Mutant(
-        "State is set without a look at the disks",
+        "State is set without asking for the disks",
         _STATE,
         "StateSetter(context.hot, context.cold, context.leases, context.servers, case.layout)",
         "StateSetter(context.hot, context.cold, context.leases, __import__('ansible_collections.olap.partmove"
@@ -216,7 +216,7 @@ MUTANTS = (
         ("patched/repair/test_by_state.py::test_a_state_that_would_not_be_true_is_left",),
     ),
     Mutant(
-        "a part that is registered nowhere is sound",
+        "an unregistered part is consistent",
         _JUDGE,
         "    _unregistered,\n    _unreadable,\n",
         "    _unreadable,\n",

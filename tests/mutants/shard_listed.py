@@ -117,7 +117,7 @@ MUTANTS = (
         ("patched/move/test_switch.py::test_a_partition_that_changed_is_handed_back",),
     ),
     Mutant(
-        "what is not deleted is told by its version",
+        "the switch to hot relies on the versions of parts that it does not delete",
         "patched/move/to_hot.py",
         "    deletes_read_parts = False\n",
         "    deletes_read_parts = True\n",

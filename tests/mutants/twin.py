@@ -38,21 +38,21 @@ MUTANTS = (
         _CLONES,
         "    may_be_inserts = record.destination is Side.HOT and len(source)",
         "    may_be_inserts = len(source)",
-        ("twin/move/test_clones.py::test_what_else_is_new_is_an_obstacle",),
+        ("twin/move/test_clones.py::test_another_new_part_is_an_obstacle",),
     ),
     Mutant(
         "a cloned part without a record counts as inserted",
         _CLONES,
         "    may_be_inserts = record.destination is Side.HOT and len(source) == len(record.parts)\n",
         "    may_be_inserts = record.destination is Side.HOT\n",
-        ("twin/move/test_clones.py::test_what_else_is_new_is_an_obstacle",),
+        ("twin/move/test_clones.py::test_another_new_part_is_an_obstacle",),
     ),
     Mutant(
         "a merged part that may contain a clone counts as inserted",
         _CLONES,
         "        _is_insert(each) or is_made_of(each, [*held, *inserted])\n",
         "        bool(each)\n",
-        ("twin/move/test_clones.py::test_what_else_is_new_is_an_obstacle",),
+        ("twin/move/test_clones.py::test_another_new_part_is_an_obstacle",),
     ),
     Mutant(
         "a source that differs from the record is cloned again",
@@ -60,7 +60,7 @@ MUTANTS = (
         "        is_stale = must_roll_back(record, parts)\n",
         "        is_stale = not parts.on(record.destination.other)\n",
         (
-            "twin/move/test_partition_move.py::test_what_changed_since_it_was_recorded_is_undone_and_not_cloned_again",
+            "twin/move/test_partition_move.py::test_a_source_that_changed_since_the_record_is_undone_and_not_cloned_again",
         ),
     ),
     Mutant(
@@ -71,42 +71,42 @@ MUTANTS = (
         "    rows = sorted(each.content.rows for each in new_parts(record, parts))\n"
         "    if rows == sorted(each.rows for each in record.parts.values()):\n"
         "        return dict.fromkeys(record.parts, 'a part')\n",
-        ("twin/move/test_clones.py::test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal",),
+        ("twin/move/test_clones.py::test_a_clone_has_equal_rows_and_equal_hashes",),
     ),
     Mutant(
         "a part that may not have been dropped counts as dropped",
         _CLASSIFY,
         "    if name in record.dropping[:-1]:\n",
         "    if name in record.dropping:\n",
-        ("twin/move/test_classify.py::test_with_clones_that_were_seen",),
+        ("twin/move/test_classify.py::test_with_verified_clones",),
     ),
     Mutant(
         "a part that was about to be dropped counts as merged",
         _CLASSIFY,
         "    if name not in record.dropping:\n",
         "    if source.covers(name):\n        return _Place.MERGED\n    if name not in record.dropping:\n",
-        ("twin/move/test_classify.py::test_with_clones_that_were_seen",),
+        ("twin/move/test_classify.py::test_with_verified_clones",),
     ),
     Mutant(
         "parts without a clone are dropped",
         _CLASSIFY,
         "    problem = release if isinstance(release, str) else _missing_clone(record, waits, destination)\n",
         "    problem = release if isinstance(release, str) else ''\n",
-        ("twin/move/test_classify.py::test_with_clones_that_were_seen",),
+        ("twin/move/test_classify.py::test_with_verified_clones",),
     ),
     Mutant(
         "an undo drops every part that equals a clone",
         _CLASSIFY,
         "            allowed -= clones\n",
         "",
-        ("twin/move/test_classify.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
+        ("twin/move/test_classify.py::test_an_undo_drops_only_parts_that_the_source_has",),
     ),
     Mutant(
         "an undo in hot mistakes an insert for the clone of a merged part",
         _CLASSIFY,
         "    if record.destination is Side.COLD:\n        past =",
         "    if record.parts:\n        past =",
-        ("twin/move/test_classify.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
+        ("twin/move/test_classify.py::test_an_undo_drops_only_parts_that_the_source_has",),
     ),
     Mutant(
         "an insert before the statement of a killed run counts as its clone",
@@ -115,7 +115,7 @@ MUTANTS = (
         "        problem = ''\n"
         "        if len(partition.read()[0].on(record.destination)) == len(record.held):\n"
         "            problem = partition.attach(record.destination)\n",
-        (f"{_INTERLEAVINGS}::test_an_insert_of_the_same_rows_before_an_attach_of_a_killed_run_is_no_clone",),
+        (f"{_INTERLEAVINGS}::test_an_insert_of_the_same_rows_before_an_attach_is_no_clone",),
     ),
     Mutant(
         "the record does not name the part that is about to be dropped",
@@ -123,7 +123,7 @@ MUTANTS = (
         "stored = partition.replace(stored, record._replace(dropping=(*gone, name)))",
         "stored = partition.replace(stored, record)",
         (
-            "twin/move/test_partition_move_interleavings.py::test_a_quiet_partition_is_taken_up_after_a_kill_and_arrives",
+            "twin/move/test_partition_move_interleavings.py::test_a_partition_arrives_after_a_kill_at_any_step",
         ),
     ),
     Mutant(
@@ -147,42 +147,42 @@ MUTANTS = (
         "twin/move/lineage.py",
         " or sum(content.rows for _name, content in by_block.values()) != rows",
         "",
-        ("twin/move/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
+        ("twin/move/test_lineage.py::test_an_uncertain_part_is_no_clone",),
     ),
     Mutant(
         "clones are recognised in a merge that also has other blocks",
         "twin/move/lineage.py",
         "    if len(by_block) != blocks or",
         "    if not by_block or",
-        ("twin/move/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
+        ("twin/move/test_lineage.py::test_an_uncertain_part_is_no_clone",),
     ),
     Mutant(
         "an undo drops a merged part that contains other parts",
         "twin/move/lineage.py",
         "    return part.mutation is None and blocks == part.max_block - part.min_block + 1\n",
         "    return part.mutation is None and blocks > 0\n",
-        ("twin/move/test_classify.py::test_an_undo_that_was_begun_is_ended_or_left_to_a_person",),
+        ("twin/move/test_classify.py::test_a_begun_undo_is_finished_or_needs_manual_action",),
     ),
     Mutant(
         "an undo in hot drops an insert in place of its clone",
         _CLASSIFY,
         "        elif part.content in equal and _level(equal[part.content], partition_id) == 0:\n",
         "        elif not part.name:\n",
-        ("twin/move/test_classify.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
+        ("twin/move/test_classify.py::test_an_undo_drops_only_parts_that_the_source_has",),
     ),
     Mutant(
         "clones in hot are undone before ATTACH is executed again",
         _CLONES,
         "    return record.destination is Side.COLD or not new_parts(record, parts)\n",
         "    return True\n",
-        ("twin/move/test_clones.py::test_what_changed_is_undone_before_anything_is_cloned_again",),
+        ("twin/move/test_clones.py::test_clones_of_a_changed_source_are_undone_before_the_next_attach",),
     ),
     Mutant(
         "a part that contains an earlier part of the destination is a clone",
         "twin/move/lineage.py",
         "        if _shares_rows(name, held):\n",
         "        if not name.text:\n",
-        ("twin/move/test_lineage.py::test_what_the_destination_had_is_in_no_clone_whatever_it_is_equal_to",),
+        ("twin/move/test_lineage.py::test_a_part_with_earlier_rows_of_the_destination_is_no_clone",),
     ),
     Mutant(
         "a merge of clones is undone although the source has lost some of their parts",
@@ -190,7 +190,7 @@ MUTANTS = (
         "    if not parts.isdisjoint(gone):\n",
         "    if not parts:\n",
         (
-            "twin/move/test_classify.py::test_a_merge_of_clones_is_undone_only_where_the_source_has_all_of_them",
+            "twin/move/test_classify.py::test_a_merge_of_clones_is_undone_only_if_the_source_has_all_their_parts",
         ),
     ),
     Mutant(
@@ -198,7 +198,7 @@ MUTANTS = (
         _MERGES,
         "    if not stored.record.merges_stopped:\n",
         "    if not partition.shard.tables:\n",
-        ("twin/move/test_merges.py::test_a_run_that_takes_a_partition_up_says_that_it_stops_them",),
+        ("twin/move/test_merges.py::test_a_run_that_continues_a_move_records_that_merges_are_stopped",),
     ),
     Mutant(
         "the record is removed before the merges are started",
@@ -207,14 +207,14 @@ MUTANTS = (
         "    partition.remove(stored)\n",
         "    partition.remove(stored)\n"
         "    if stored.record.merges_stopped:\n        _start_merges(partition.shard)\n",
-        ("twin/move/test_merges.py::test_after_a_run_that_was_killed_the_next_one_starts_them",),
+        ("twin/move/test_merges.py::test_the_next_run_starts_the_merges_of_a_killed_run",),
     ),
     Mutant(
         "one failing replica keeps merges stopped on every replica",
         _MERGES,
         "            problem = problem or error\n",
         "            raise\n",
-        ("twin/move/test_merges.py::test_a_server_that_cannot_be_told_is_told_later",),
+        ("twin/move/test_merges.py::test_a_later_run_starts_merges_on_a_failing_server",),
     ),
     Mutant(
         "a record is written without the lease",
@@ -228,21 +228,21 @@ MUTANTS = (
         _GATES,
         "        for each, replica_parts in zip(tables, parts):\n            current",
         "        for each, replica_parts in zip(tables[:1], parts):\n            current",
-        ("twin/move/test_gates.py::test_a_replica_that_is_behind_defers",),
+        ("twin/move/test_gates.py::test_a_lagging_replica_defers",),
     ),
     Mutant(
         "equal parts in both tables pass without a record",
         _GATES,
         "        if part.content in known:\n",
         "        if part.name in known:\n",
-        ("twin/move/test_gates.py::test_what_both_tables_have_without_a_record_is_no_clone",),
+        ("twin/move/test_gates.py::test_equal_parts_in_both_tables_without_a_record_defer",),
     ),
     Mutant(
         "the step of a state is the step of another state",
         _MOVE,
         "    TwinState.ATTACHED: PartitionMove._drop_rest,\n",
         "    TwinState.ATTACHED: PartitionMove._remove_record,\n",
-        (f"{_INTERLEAVINGS}::test_a_quiet_partition_is_taken_up_after_a_kill_and_arrives",),
+        (f"{_INTERLEAVINGS}::test_a_partition_arrives_after_a_kill_at_any_step",),
     ),
     Mutant(
         "check mode executes a statement",
