@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Servers that do not answer say why; what those say that do is tested with real ones."""
+"""Failed servers have a problem; tests/integration covers answers of real servers."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a client needs no server for: names and texts in SQL, and what it says without an answer."""
+"""The client without a server: its label, and errors without an answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_messages_call_a_server_by_its_address(host: str, label: str) -> None:
     assert ClickHouseClient(host, 8123, ClickHouseOptions()).label == label
 
 
-def test_a_server_that_is_not_there_is_told() -> None:
+def test_an_unreachable_server_is_an_error() -> None:
     client = ClickHouseClient("127.0.0.1", NOBODY, ClickHouseOptions())
     for ask in (lambda: client.rows("SELECT 1"), lambda: list(client.stream("SELECT 1"))):
         with pytest.raises(PartMoveError) as refusal:
@@ -39,7 +39,7 @@ def test_a_server_that_is_not_there_is_told() -> None:
         assert refusal.value.remedy
 
 
-def test_a_file_without_a_certificate_is_told_by_its_path(tmp_path: Path) -> None:
+def test_a_file_without_a_certificate_is_named(tmp_path: Path) -> None:
     ca = tmp_path / "ca.pem"
     ca.write_text("nothing")
     client = ClickHouseClient("127.0.0.1", 9, ClickHouseOptions(secure=True, ca=str(ca)))

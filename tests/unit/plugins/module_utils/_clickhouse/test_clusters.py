@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clusters in a configuration that is in memory; files on disk are tested with the task of the inventory."""
+"""Clusters of a configuration in memory; the tests of the inventory task cover files on disk."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def metrika(text: str) -> Substitutions:
         ("<host>ch1</host><host>ch2</host>", ClusterNode("c", 1, 1, "ch2", 9000, 1, False, False)),
     ],
 )
-def test_what_a_replica_says_of_itself(inside: str, node: ClusterNode) -> None:
+def test_settings_of_a_replica(inside: str, node: ClusterNode) -> None:
     text = f"<remote_servers><c><shard><replica>{inside}</replica></shard></c></remote_servers>"
     assert nodes(text) == [node]
 
@@ -76,7 +76,7 @@ def test_a_value_comes_from_the_substitutions() -> None:
         nodes(text, Substitutions(METRIKA, None, needed=True))
 
 
-def test_what_is_named_and_not_there_is_nothing() -> None:
+def test_a_missing_name_has_no_value() -> None:
     assert metrika("<a/>").named("b") is None
     assert NOTHING.named("b") is None
     found = metrika("<a/><a x='1'/>").named("a")
@@ -94,7 +94,7 @@ def test_what_is_named_and_not_there_is_nothing() -> None:
         ("<c><node from_env='X'/></c>", "<node> in .* has the attribute from_env, so its value is"),
     ],
 )
-def test_what_is_not_understood_is_refused(text: str, message: str) -> None:
+def test_unknown_text_is_refused(text: str, message: str) -> None:
     with pytest.raises(FormatError, match=message) as refusal:
         nodes(f"<remote_servers>{text}</remote_servers>")
     assert refusal.value.remedy

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a row says of a replica, and what is in a folder detached; queries are tested with real servers."""
+"""Rows of system.replicas and folders ``detached``; tests/clickhouse covers the queries."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def test_flags_and_ages_of_a_row(column: int, value: str, change: dict[str, Any]
     assert status_of(row, None) == STATUS._replace(**change)
 
 
-def test_what_was_detached_is_listed_by_name(tmp_path: Path) -> None:
+def test_detached_parts_are_listed_by_name(tmp_path: Path) -> None:
     (tmp_path / "detached" / "ignored_2019_0_0_0").mkdir(parents=True)
     (tmp_path / "detached" / "2019_1_1_0").mkdir()
     assert detached_folders(str(tmp_path)) == frozenset({"ignored_2019_0_0_0", "2019_1_1_0"})
 
 
-def test_a_folder_that_is_not_told_has_no_known_names() -> None:
+def test_an_unknown_folder_has_no_known_names() -> None:
     assert detached_folders("") is None
 
 
-def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PartMoveError, match=r"/detached cannot be read: No such file or directory"):
         detached_folders(str(tmp_path))

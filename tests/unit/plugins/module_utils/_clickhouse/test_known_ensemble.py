@@ -44,7 +44,7 @@ def difference(known: KnownEnsemble, *desired: Node) -> str:
         (KNOWN._replace(answers=False, problem="Session expired"), "Session expired", True),
     ],
 )
-def test_what_is_told_of_it(known: KnownEnsemble, text: str, is_known: bool) -> None:
+def test_differences_of_a_known_ensemble(known: KnownEnsemble, text: str, is_known: bool) -> None:
     assert (difference(known), known.is_known) == (text, is_known)
 
 
@@ -61,6 +61,6 @@ def test_what_is_told_of_it(known: KnownEnsemble, text: str, is_known: bool) -> 
         (Node("::1"), [Node("[::1]")], False),
     ],
 )
-def test_a_session_with_a_member_that_is_none(connected: Node, desired: list[Node], strange: bool) -> None:
+def test_a_session_with_a_foreign_member(connected: Node, desired: list[Node], strange: bool) -> None:
     text = difference(KNOWN._replace(connected=(connected,)), *desired)
     assert text == (f"it has a session with {connected.address}, which is no member" if strange else "")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which server a replica is on, so that no two merges come to the same servers at once."""
+"""The server of a replica, so that no two merges run on one server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_server_is_the_same_for_all_of_its_tables() -> None:
     assert found == {"ClickHouse at ch1:8123"}
 
 
-def test_server_that_was_given_for_a_replica_counts() -> None:
+def test_an_endpoint_of_a_replica_counts() -> None:
     servers = HttpMergeServers(ClickHouseOptions(endpoints={"r1": "10.0.0.1:8124"}))
     assert servers.server("/ch/hits", "r1", HOST.format("hits")) == "ClickHouse at 10.0.0.1:8124"
     assert servers.server("/ch/hits", "r2", HOST.format("hits")) == "ClickHouse at ch1:8123"

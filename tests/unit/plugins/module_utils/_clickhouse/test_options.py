@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Options that no server could be asked with are refused; endpoints are taken apart."""
+"""Unusable options are refused; endpoints are parsed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_endpoints(text: str, address: tuple[str, int]) -> None:
 @pytest.mark.parametrize(
     "text", ["", ":8123", "ch1:0", "ch1:x", "ch1:70000", "http://ch1", "ch1/x", "u@ch1", "ch1:1?", "::1:8123"]
 )
-def test_what_is_no_endpoint(text: str) -> None:
+def test_invalid_endpoints_are_refused(text: str) -> None:
     with pytest.raises(PartMoveError) as refusal:
         endpoint(text, 8123, "replica r1")
     assert refusal.value.message == f"The endpoint {text!r} of replica r1 is not host:port"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the server of a replica is looked for; what it answers is tested with real servers."""
+"""The address of a replica's server; tests/clickhouse covers its answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOST = "host: 127.0.0.1\nport: 9009\ntcp_port: 9000\ndatabase: d\ntable: t\nsche
 
 
 def asked(probe: HttpReplicaProbe, replica: str) -> str:
-    """The server that was asked, in the message that says that it is not there."""
+    """Return the address of the queried server from the error message."""
     with pytest.raises(PartMoveError) as refusal:
         probe.active_parts("/t", replica, HOST, ["2019"])
     with pytest.raises(PartMoveError) as again:
@@ -28,14 +28,14 @@ def asked(probe: HttpReplicaProbe, replica: str) -> str:
     return refusal.value.message.split(" cannot be reached")[0]
 
 
-def test_a_server_is_asked_where_its_replica_says_or_where_it_was_said_to_be() -> None:
+def test_a_server_is_queried_at_its_host_or_at_its_endpoint() -> None:
     # Nothing listens on these ports.
     probe = HttpReplicaProbe(ClickHouseOptions(port=9, endpoints={"r2": "localhost:7"}))
     assert asked(probe, "r1") == "ClickHouse at 127.0.0.1:9"
     assert asked(probe, "r2") == "ClickHouse at localhost:7"
 
 
-def test_a_host_that_is_not_understood_is_refused_with_its_path() -> None:
+def test_an_invalid_host_is_refused_with_its_path() -> None:
     probe = HttpReplicaProbe(ClickHouseOptions())
     with pytest.raises(FormatError, match="^/t/replicas/r1/host, line 1"):
         probe.active_parts("/t", "r1", "junk", [])

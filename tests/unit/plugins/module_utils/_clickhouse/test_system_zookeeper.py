@@ -22,7 +22,7 @@ PATH = "/clickhouse/task_queue/ddl/query-0000000007"
 TEXT = "version: 1\nquery: CREATE TABLE d.t (a: Int8)\nhosts: ['ch1:9000','ch%2D2:9000']\ninitiator: ch1\n"
 
 
-def test_a_statement_with_what_each_host_answered() -> None:
+def test_a_statement_with_the_answer_of_each_host() -> None:
     finished = {"ch1:9000": "0", "ch%2D2:9000": "60\nTable d.t does not exist\n"}
     assert parse_ddl_task(PATH, TEXT, 5, finished) == DdlTask(
         path=PATH,
@@ -46,7 +46,7 @@ def test_the_clock_of_a_server_may_be_behind() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "query: SELECT 1\n", "hosts: ['ch1:9000']\n", "query SELECT 1\nhosts"])
-def test_what_is_no_statement_is_refused_with_its_path(text: str) -> None:
+def test_an_invalid_statement_is_refused_with_its_path(text: str) -> None:
     with pytest.raises(PartMoveError, match=f"^{PATH} is no statement of ON CLUSTER"):
         parse_ddl_task(PATH, text, 0, {})
 

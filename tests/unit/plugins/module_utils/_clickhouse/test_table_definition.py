@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Twins are alike where all but their names and their paths is written alike."""
+"""Twins are alike if their definitions differ only in names and paths."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_names_and_paths_do_not_matter(name: str, engine: str) -> None:
         (f"ReplicatedMergeTree('cold:/a', 'r1') {KEYS}", "(`day` Date, `id` UInt32)"),
     ],
 )
-def test_anything_else_does(engine: str, columns: str) -> None:
+def test_any_other_difference_counts(engine: str, columns: str) -> None:
     assert definition("db.hits_cold", engine, columns) != HOT
 
 
@@ -67,7 +67,7 @@ def test_a_comment_does_not_matter() -> None:
         ("ReplicatedMergeTree('/a', 'r1')", "CREATE TABLE t ENGINE = ReplicatedMergeTree('/a', 'r1')"),
     ],
 )
-def test_what_is_not_understood_is_refused(engine: str, query: str) -> None:
+def test_unknown_text_is_refused(engine: str, query: str) -> None:
     with pytest.raises(FormatError, match="is not understood"):
         definition_of(engine, query, "t")
 
@@ -80,10 +80,10 @@ def test_what_is_not_understood_is_refused(engine: str, query: str) -> None:
         ("ReplicatedSummingMergeTree('cold:/a', 'r1', (x, y)) ORDER BY z", "cold"),
     ],
 )
-def test_the_path_tells_the_ensemble(engine: str, ensemble: str) -> None:
+def test_the_path_contains_the_ensemble(engine: str, ensemble: str) -> None:
     assert ensemble_in(engine, "t") == ensemble
 
 
-def test_an_engine_without_a_path_does_not() -> None:
+def test_an_engine_without_a_path_is_refused() -> None:
     with pytest.raises(FormatError, match="has no path"):
         ensemble_in("ReplicatedMergeTree ORDER BY x", "t")

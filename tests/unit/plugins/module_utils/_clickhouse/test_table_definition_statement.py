@@ -36,7 +36,7 @@ TWIN = "CREATE TABLE db.t_cold (`d` Date) ENGINE = "
         ),
     ],
 )
-def test_only_name_and_place_are_others(engine: str, twin: str) -> None:
+def test_only_name_and_place_differ(engine: str, twin: str) -> None:
     query = f"CREATE TABLE db.t (`d` Date) ENGINE = {engine}"
     assert create_statement(engine, query, "db.t", "db.t_cold", "c:/b", "r1") == TWIN + twin
     commented = f"{query} COMMENT 'about (it)'"

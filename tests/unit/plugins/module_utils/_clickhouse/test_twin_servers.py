@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Names of twins and of parts are understood or refused; the rest is tested on real servers."""
+"""Names of twins and of parts; tests/clickhouse covers the queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 
 
 @pytest.mark.parametrize("twin", ["cold", "{table}", ""])
-def test_the_name_of_a_twin_is_another_one_for_each_table(twin: str) -> None:
+def test_the_name_of_a_twin_depends_on_its_table(twin: str) -> None:
     with pytest.raises(PartMoveError, match=r"Write it as \{table\}_cold"):
         HttpTwinServers(ClickHouseOptions(), twin)
 

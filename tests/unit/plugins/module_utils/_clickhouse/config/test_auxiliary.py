@@ -41,7 +41,7 @@ def config(text: str, **files: str) -> MemoryConfig:
 
 
 def check(before: MemoryConfig, style: Style) -> MemoryConfig:
-    """Put it in, see that it is found and that nothing else has changed, and that it goes out again."""
+    """Add the ensemble, check that it is found and nothing else changed, and remove it again."""
     others = [child.content() for each in Config(before).sections(PARENT)[:1] for child in each.children]
     present = before.after(ensure_present(before, COLD, WANTED, style))
     (section, *_more) = Config(present).sections(COLD)
@@ -65,7 +65,7 @@ SHAPES = {
         f"<{PARENT}>{OTHER}</{PARENT}>", b=f"<{PARENT}><d><root>/x</root></d></{PARENT}>"
     ),
     "a comment before the end": config(f"<{PARENT}>{OTHER}<!-- end --></{PARENT}>"),
-    "the drop-in is there": config("", auxiliary=f"<!-- mine --><{PARENT}>{OTHER}</{PARENT}>"),
+    "the drop-in exists": config("", auxiliary=f"<!-- mine --><{PARENT}>{OTHER}</{PARENT}>"),
     "an optional child": config(f"<{PARENT}>{OTHER}<x incl='x' optional='true'/></{PARENT}>"),
 }
 
@@ -94,9 +94,9 @@ def test_what_is_written() -> None:
     )
 
 
-def test_one_that_is_there_is_corrected_where_it_is() -> None:
-    there = "<cold><!-- kept --><node><host>c1</host></node><node><host>gone</host></node></cold>"
-    before = config("<zookeeper/>", aux=f"<{PARENT}>{there}{OTHER}</{PARENT}>")
+def test_an_existing_ensemble_is_corrected_in_place() -> None:
+    existing = "<cold><!-- kept --><node><host>c1</host></node><node><host>gone</host></node></cold>"
+    before = config("<zookeeper/>", aux=f"<{PARENT}>{existing}{OTHER}</{PARENT}>")
     present = before.after(ensure_present(before, COLD, WANTED, INLINE))
     assert set(present.files) == set(before.files)
     text = present.files[f"{CONFIG_D}/aux.xml"].decode()
@@ -158,8 +158,8 @@ def test_hot_is_another_ensemble() -> None:
 
 
 def test_one_of_several_is_taken_out() -> None:
-    there = f"<{PARENT}>{OTHER}<cold><node><host>c1</host></node></cold><third/></{PARENT}>"
-    before = config(there, aux=f"<{PARENT}><cold><root>/r</root></cold></{PARENT}>")
+    existing = f"<{PARENT}>{OTHER}<cold><node><host>c1</host></node></cold><third/></{PARENT}>"
+    before = config(existing, aux=f"<{PARENT}><cold><root>/r</root></cold></{PARENT}>")
     absent = before.after(ensure_absent(before, COLD, DROP_IN))
     assert Config(absent).sections(COLD) == []
     assert absent.files[MAIN].decode() == f"<clickhouse><{PARENT}>{OTHER}<third/></{PARENT}></clickhouse>"
@@ -177,9 +177,7 @@ def parents(draw: st.DrawFn) -> str:
 
 @given(st.none() | parents(), st.none() | parents(), GAPS, GAPS, st.sampled_from([INLINE, DROP_IN]))
 @settings(max_examples=100)
-def test_whatever_is_beside_it_stays(
-    main: str | None, dropped: str | None, before: str, after: str, style: Style
-) -> None:
+def test_siblings_stay(main: str | None, dropped: str | None, before: str, after: str, style: Style) -> None:
     files = {} if dropped is None else {"aux": dropped}
     present = check(config(before + (main or "") + after, **files), style)
     for path, data in present.files.items():

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is shown of an edit: the lines around it, and nothing that others wrote but its tags."""
+"""The lines shown of an edit: those around it, with foreign texts hidden."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def edit(before: str | None, after: str | None, encoded: str = "as written") -> 
 
 
 @pytest.mark.parametrize("encoded", ["as written", "CRLF", "CR", "UTF-16", "Latin-1"])
-def test_nothing_that_others_wrote_is_shown(encoded: str) -> None:
+def test_foreign_texts_are_hidden(encoded: str) -> None:
     found = edit(SECRETS.format(""), SECRETS.format(OURS), encoded)
     assert "hunter" not in found.before + found.after
     assert found.after.splitlines()[-7:] == [
@@ -63,7 +63,7 @@ def test_only_lines_around_the_edit_are_shown() -> None:
     ]
 
 
-def test_that_a_secret_changes_is_shown() -> None:
+def test_a_change_of_a_secret_is_visible() -> None:
     text = f"<yandex>{OURS}</yandex>"
     found = edit(text, text.replace("a:b", "a:c"))
     assert found.before == text.replace("a:b", "(hidden)").replace(">y<", ">(hidden)<")

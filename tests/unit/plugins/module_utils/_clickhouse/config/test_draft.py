@@ -36,19 +36,19 @@ def test_several_edits_of_a_file_are_one(draft: Draft) -> None:
     assert draft.before.occurrences("c") == []
 
 
-def test_what_changes_nothing_is_no_edit(draft: Draft) -> None:
+def test_an_edit_without_a_change_is_no_edit(draft: Draft) -> None:
     draft.put(main(draft), [], "a")
     assert draft.edits() == ()
 
 
-def test_elements_of_one_name_go_from_the_last_to_the_first_and_once_each(draft: Draft) -> None:
+def test_namesakes_are_removed_from_last_to_first_and_once_each(draft: Draft) -> None:
     first, last, _yaml = draft.before.occurrences("a")
     for occurrence in (last, last, first):
         draft.remove(occurrence)
     assert draft.edits() == (FileEdit(MAIN, TEXT, b"<yandex><b/></yandex>"),)
 
 
-def test_files_that_come_and_go(draft: Draft) -> None:
+def test_created_and_deleted_files(draft: Draft) -> None:
     new = XmlFile("/etc/clickhouse-server/config.d/n.xml", b"<yandex/>", exists=False)
     draft.put(new, new.insertion([b"<n/>"], new.root), "n")
     draft.delete(main(draft))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Edits of configurations as people write them: what changes, what stays, and what is refused."""
+"""Edits of configurations as people write them: changed lines, unchanged lines and refusals."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DROP_IN = "/etc/clickhouse-server/config.d/cold_zookeeper.xml"
 
 
 def said(source: MemoryConfig, element: str = COLD) -> list[tuple[str, str]]:
-    """The leaves of the element as a server would find them, with the paths to them."""
+    """Return the leaves of the element as a server finds them, with their paths."""
     found = None
     for path in [MAIN, *source.drop_ins()]:
         for each in etree.fromstring(source.files[path]).findall(element):
@@ -132,8 +132,8 @@ def test_only_the_lines_that_must_change() -> None:
     text = written("one_file.xml")
     before = MemoryConfig({MAIN: text.encode()})
     nodes = (Node("zk4"), Node("zk2"), Node("zk3"))
-    wanted = ElementContent(nodes, {"session_timeout_ms": "20000", "identity": "", "root": "/hot"})
-    outcome = ensure_present(before, "zookeeper", wanted, STYLES["incl"])
+    desired = ElementContent(nodes, {"session_timeout_ms": "20000", "identity": "", "root": "/hot"})
+    outcome = ensure_present(before, "zookeeper", desired, STYLES["incl"])
     assert (outcome.style, outcome.path) == ("inline", MAIN)
     assert changed_lines(outcome.edits[0].before or b"", outcome.edits[0].after or b"") == [
         '-     <node index="1"><host>zk1</host><port>2181</port></node>',
@@ -148,10 +148,10 @@ def test_only_the_lines_that_must_change() -> None:
     ]
     after = before.after(outcome)
     assert said(after, "zookeeper")[-2:] == [("session_timeout_ms", "20000"), ("root", "/hot")]
-    assert ensure_present(after, "zookeeper", wanted, STYLES["incl"]).edits == ()
+    assert ensure_present(after, "zookeeper", desired, STYLES["incl"]).edits == ()
 
 
-def test_elements_that_are_there_stay_where_they_are() -> None:
+def test_existing_elements_stay_in_place() -> None:
     """A substitution with a name of its own, in a file of its own, referred to from a drop-in."""
     own = "/etc/clickhouse-server/substitutions.xml"
     before = MemoryConfig(
@@ -173,7 +173,7 @@ def test_elements_that_are_there_stay_where_they_are() -> None:
     )
 
 
-def test_reference_that_was_there_without_a_meaning_stays() -> None:
+def test_an_earlier_reference_without_a_value_stays() -> None:
     """As Debian's own <zookeeper incl="zookeeper-servers" optional="true" />."""
     before = MemoryConfig({MAIN: written("debian.xml").encode()})
     style = Style("incl", "zookeeper-servers", "zookeeper.xml")
@@ -183,7 +183,7 @@ def test_reference_that_was_there_without_a_meaning_stays() -> None:
     assert present.after(ensure_absent(present, "zookeeper", style)).files == before.files
 
 
-def test_substitution_that_was_there_without_a_reference_stays() -> None:
+def test_an_earlier_substitution_without_a_reference_stays() -> None:
     substitutions = rf"<yandex><cold-zookeeper-servers>{NODE.format('c1')}</cold-zookeeper-servers></yandex>"
     before = MemoryConfig({MAIN: written("debian.xml").encode(), METRIKA: substitutions.encode()})
     outcome = ensure_present(before, COLD, ElementContent((Node("c1"),)), STYLES["incl"])
@@ -193,7 +193,7 @@ def test_substitution_that_was_there_without_a_reference_stays() -> None:
 
 
 @pytest.mark.parametrize("optional", ["", " optional='1'"])
-def test_what_somebody_else_wrote_is_taken_out(optional: str) -> None:
+def test_an_element_of_somebody_else_is_removed(optional: str) -> None:
     config = f"<yandex>\n  <a/>\n  <{COLD} incl='x'{optional}/>\n</yandex>\n"
     substitutions = f"<yandex>\n<b/>\n<x>{NODE.format('c1')}</x>\n</yandex>"
     before = MemoryConfig({MAIN: config.encode(), METRIKA: substitutions.encode()})
@@ -204,7 +204,7 @@ def test_what_somebody_else_wrote_is_taken_out(optional: str) -> None:
     assert ensure_absent(after, COLD, STYLES["incl"]).edits == ()
 
 
-def test_drop_in_that_has_other_things_keeps_them() -> None:
+def test_other_elements_of_a_drop_in_stay() -> None:
     drop_in = b"<yandex>\n  <!-- mine -->\n  <b/>\n</yandex>"
     before = MemoryConfig({MAIN: written("debian.xml").encode(), DROP_IN: drop_in})
     present = before.after(ensure_present(before, COLD, WANTED, STYLES["drop_in"]))
@@ -339,9 +339,9 @@ REFUSED = {
 
 @pytest.mark.parametrize(("files", "sentence"), REFUSED.values(), ids=REFUSED)
 def test_refusals(files: dict[str, bytes], sentence: str) -> None:
-    wanted = ElementContent((Node("c1"),), {"root": "/cold"})
+    desired = ElementContent((Node("c1"),), {"root": "/cold"})
     with pytest.raises(PartMoveError) as caught:
-        ensure_present(MemoryConfig(files), COLD, wanted, STYLES["incl"])
+        ensure_present(MemoryConfig(files), COLD, desired, STYLES["incl"])
     assert sentence in str(caught.value)
     assert re.fullmatch(r"[^\n]+\. [^\n]+\.", str(caught.value))
 
@@ -394,24 +394,24 @@ FROM_ENV = "has the attribute from_env, which only the server can resolve."
 def test_any_hot_ensemble_lets_a_cold_one_in_and_out(files: dict[str, bytes], style: str) -> None:
     before = MemoryConfig(files)
     how = Style(style, "cold-zookeeper-servers", "zz.xml")
-    wanted = ElementContent((Node("c1"),))
-    present = before.after(ensure_present(before, COLD, wanted, how))
-    assert ensure_present(present, COLD, wanted, how).edits == ()
+    desired = ElementContent((Node("c1"),))
+    present = before.after(ensure_present(before, COLD, desired, how))
+    assert ensure_present(present, COLD, desired, how).edits == ()
     (section,) = Config(present).sections(COLD)
     assert section.nodes() == [Node("c1")]
     assert present.after(ensure_absent(present, COLD, how)).files == before.files
     assert ensure_absent(before, COLD, how).edits == ()
 
 
-def test_what_cannot_be_compared_is_told() -> None:
-    told = {
+def test_members_that_cannot_be_compared_are_reported() -> None:
+    problems = {
         name: ensure_present(
             MemoryConfig(files), COLD, ElementContent((Node("c1"),)), STYLES["drop_in"]
         ).unknown
         for name, files in ZOOKEEPERS.items()
     }
     start = f"Not every member of <zookeeper> was compared with those of <{COLD}>: "
-    assert {name: sentences for name, sentences in told.items() if sentences} == {
+    assert {name: sentences for name, sentences in problems.items() if sentences} == {
         "a relative file of substitutions": (
             f"{start}<include_from> in {MAIN} line 1 depends on the folder that the server is started in.",
         ),
@@ -444,7 +444,7 @@ def test_substitutions_with_another_root_are_not_used_by_default() -> None:
     assert ensure_present(MemoryConfig(files), COLD, WANTED, STYLE).style == "drop_in"
 
 
-def test_a_reference_that_has_no_meaning_yields_to_the_section_that_counts() -> None:
+def test_a_reference_without_a_value_yields_to_the_section_that_counts() -> None:
     before = MemoryConfig(ZOOKEEPERS["a section in a drop-in beside an optional reference"])
     changed = ensure_present(before, "zookeeper", ElementContent((Node("c9", "99"),)), STYLES["incl"])
     assert (changed.style, changed.path, [edit.path for edit in changed.edits]) == (
@@ -465,16 +465,16 @@ def test_the_section_that_replaces_another_is_the_one_to_change() -> None:
     assert absent.files == {MAIN: b"<yandex></yandex>", DROP_IN: b"<yandex></yandex>"}
 
 
-def test_sections_that_together_say_what_is_wanted_stay_as_they_are() -> None:
+def test_sections_that_together_have_the_desired_content_stay() -> None:
     before = MemoryConfig(ZOOKEEPERS["in several files"])
-    wanted = ElementContent((Node("c9"),), {"root": "/x"})
-    assert ensure_present(before, "zookeeper", wanted, STYLE).edits == ()
+    desired = ElementContent((Node("c9"),), {"root": "/x"})
+    assert ensure_present(before, "zookeeper", desired, STYLE).edits == ()
     with pytest.raises(PartMoveError, match=f"exists 2 times: in {MAIN} line 1 and in {DROP_IN} line 1"):
         ensure_present(before, "zookeeper", ElementContent((Node("c9"),), {"root": "/y"}), STYLE)
 
 
 @pytest.mark.parametrize("name", ZOOKEEPERS)
-def test_any_shape_can_be_taken_out(name: str) -> None:
+def test_any_shape_can_be_removed(name: str) -> None:
     before = MemoryConfig(ZOOKEEPERS[name])
     absent = before.after(ensure_absent(before, "zookeeper", STYLE))
     assert Config(absent).sections("zookeeper") == []
@@ -512,7 +512,7 @@ def test_a_plain_document_type_is_no_reason_to_refuse() -> None:
     assert present.after(ensure_absent(present, COLD, STYLES["incl"])).files == before.files
 
 
-def test_reference_that_means_what_another_means_is_not_taken_apart() -> None:
+def test_a_shared_substitution_is_not_split() -> None:
     files = {
         MAIN: f"<yandex><{COLD} incl='x' optional='1'/><y incl='x'/></yandex>".encode(),
         METRIKA: f"<yandex><x>{MEMBER}</x></yandex>".encode(),
@@ -537,7 +537,7 @@ def test_members_that_differ_in_the_port_only_are_different() -> None:
     assert outcome.nodes == (Node("c1", "1"),)
 
 
-def test_same_members_are_told_as_one_ensemble() -> None:
+def test_equal_members_are_one_ensemble() -> None:
     config = f"<yandex><{COLD}>{MEMBER}</{COLD}></yandex>"
     with pytest.raises(SameEnsemble):
         ensure_present(

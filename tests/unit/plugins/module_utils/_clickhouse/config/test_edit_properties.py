@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What holds for an edit of any configuration: it is the only change, made once, and can be undone."""
+"""Properties of every edit: it is the only change, is made once, and can be undone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GAPS = st.sampled_from(["", "", " ", "\n", "\n    ", "\n  ", "\n\n\t", "\n \n   
 
 @st.composite
 def contents(draw: st.DrawFn, depth: int = 0) -> str:
-    """What may be between two tags: text, comments, elements, with any white space."""
+    """Content between two tags: text, comments, elements, with any white space."""
     parts = draw(st.lists(st.one_of(GAPS, occurrences(depth)), max_size=5))
     return "".join(parts)
 
@@ -94,7 +94,7 @@ ENCODINGS = st.sampled_from(sorted(ENCODED)).map(ENCODED.__getitem__)
 
 
 def other_children(data: bytes, *ours: str) -> list[str]:
-    """All that the file says without the elements that are ours, white space beside them left out."""
+    """Return the content without the elements of this collection and the white space beside them."""
     root = etree.fromstring(data)
     for name in ours:
         for each in root.findall(name):
@@ -117,7 +117,7 @@ def other_children(data: bytes, *ours: str) -> list[str]:
 
 
 def stopped_early(source: MemoryConfig, outcome: ConfigChange) -> list[MemoryConfig]:
-    """What a run leaves behind that ends between two files."""
+    """Return the files after a run that ended between two files."""
     return [
         source.after(outcome._replace(edits=outcome.edits[:count])) for count in range(1, len(outcome.edits))
     ]
@@ -126,23 +126,23 @@ def stopped_early(source: MemoryConfig, outcome: ConfigChange) -> list[MemoryCon
 @given(documents(st.just("")), st.none() | documents(st.just("")), ENCODINGS, STYLES, WANTED)
 @settings(max_examples=100)
 def test_present_can_be_undone(
-    config: str, metrika: str | None, encode: Callable[[str], bytes], style: Style, wanted: ElementContent
+    config: str, metrika: str | None, encode: Callable[[str], bytes], style: Style, desired: ElementContent
 ) -> None:
     before = MemoryConfig({MAIN: encode(config)})
     if metrika is not None:
-        # Not every server finds a substitution there, so none is written.
+        # Not every server version would find a substitution in this file, so none is written.
         roots = tuple(etree.fromstring(text.encode()).tag for text in (config, metrika))
         assume(style.name != "incl" or roots != ("yandex", "clickhouse"))
         before.files[METRIKA] = encode(metrika)
 
-    present = before.after(ensure_present(before, COLD, wanted, style))
+    present = before.after(ensure_present(before, COLD, desired, style))
 
     for path, data in before.files.items():
         assert other_children(present.files[path], COLD, SUBSTITUTION) == other_children(data)
-    assert ensure_present(present, COLD, wanted, style).edits == ()
+    assert ensure_present(present, COLD, desired, style).edits == ()
     assert present.after(ensure_absent(present, COLD, style)).files == before.files
-    for stopped in stopped_early(before, ensure_present(before, COLD, wanted, style)):
-        assert stopped.after(ensure_present(stopped, COLD, wanted, style)).files == present.files
+    for stopped in stopped_early(before, ensure_present(before, COLD, desired, style)):
+        assert stopped.after(ensure_present(stopped, COLD, desired, style)).files == present.files
         assert stopped.after(ensure_absent(stopped, COLD, style)).files == before.files
     for stopped in stopped_early(present, ensure_absent(present, COLD, style)):
         assert stopped.after(ensure_absent(stopped, COLD, style)).files == before.files
@@ -150,7 +150,7 @@ def test_present_can_be_undone(
 
 @st.composite
 def elements(draw: st.DrawFn) -> str:
-    """An element that is there already, as somebody may have written it."""
+    """An existing element, as somebody may have written it."""
     gaps = st.sampled_from(["", "\n", "\n    ", "\n        <!-- kept -->\n        ", " <!-- kept -->"])
     inner = draw(st.permutations(draw(st.lists(st.sampled_from(PARTS), max_size=5, unique=True))))
     content = "".join(draw(gaps) + part for part in inner) + draw(gaps)
@@ -176,7 +176,7 @@ def _text(element: etree._Element) -> str:
 
 
 def nodes_and_rest(data: bytes) -> tuple[Counter[tuple[str, str, bool]], dict[str, str]]:
-    """What a server would make of the element."""
+    """Return the element as a server sees it."""
     element = etree.fromstring(data).find(COLD)
     assert element is not None
     nodes, rest = Counter[tuple[str, str, bool]](), {}
@@ -192,23 +192,23 @@ def nodes_and_rest(data: bytes) -> tuple[Counter[tuple[str, str, bool]], dict[st
 
 @given(documents(elements()), ENCODINGS, STYLES, WANTED)
 @settings(max_examples=100)
-def test_element_that_is_there_is_corrected(
-    config: str, encode: Callable[[str], bytes], style: Style, wanted: ElementContent
+def test_an_existing_element_is_corrected(
+    config: str, encode: Callable[[str], bytes], style: Style, desired: ElementContent
 ) -> None:
     before = MemoryConfig({MAIN: encode(config)})
     _nodes, rest = nodes_and_rest(before.files[MAIN])
 
-    present = before.after(ensure_present(before, COLD, wanted, style))
+    present = before.after(ensure_present(before, COLD, desired, style))
 
     data = present.files[MAIN]
     assert other_children(data, COLD) == other_children(before.files[MAIN], COLD)
     expected = {
         name: text
-        for name, text in {**rest, **wanted.settings}.items()
-        if name not in wanted.settings or text
+        for name, text in {**rest, **desired.settings}.items()
+        if name not in desired.settings or text
     }
-    assert nodes_and_rest(data) == (Counter(tuple(node) for node in wanted.nodes), expected)
-    assert ensure_present(present, COLD, wanted, style).edits == ()
+    assert nodes_and_rest(data) == (Counter(tuple(node) for node in desired.nodes), expected)
+    assert ensure_present(present, COLD, desired, style).edits == ()
     absent = present.after(ensure_absent(present, COLD, style))
     assert other_children(absent.files[MAIN]) == other_children(before.files[MAIN], COLD)
     assert ensure_absent(absent, COLD, style).edits == ()

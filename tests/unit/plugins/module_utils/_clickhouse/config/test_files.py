@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where an element is in the files of a configuration."""
+"""The places of elements in the files of a configuration."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_an_element_with_incl_says_what_the_substitution_says() -> None:
 @pytest.mark.parametrize(
     "files", [{}, {"metrika": "<yandex><y/></yandex>"}, {"metrika": "<other><x/></other>"}]
 )
-def test_a_substitution_that_is_not_there_means_nothing(files: dict[str, str]) -> None:
+def test_a_missing_substitution_has_no_value(files: dict[str, str]) -> None:
     assert config("<zookeeper incl='x' optional='1'/>", **files).sections("zookeeper") == []
     (section,) = config("<zookeeper incl='x'/>", **files).sections("zookeeper")
     assert section.nodes() == []
@@ -88,7 +88,7 @@ def test_of_files_of_substitutions_that_of_the_last_file_counts() -> None:
         ("<include_from>/a.yaml</include_from>", "names a YAML file, which this collection does not read"),
     ],
 )
-def test_a_file_of_substitutions_that_is_not_known(main: str, problem: str) -> None:
+def test_an_unknown_file_of_substitutions(main: str, problem: str) -> None:
     unknown = config(main)
     assert unknown.include_from() == ("", f"<include_from> in {MAIN} line 1 {problem}")
     assert unknown.value_of("x").problem == unknown.include_from().problem
@@ -116,7 +116,7 @@ def test_yaml_beside_it_is_read_as_well() -> None:
     assert config("", yaml="cold_a: 1\na-b: 2").sections("a") == []
 
 
-def test_a_drop_in_that_vanishes_is_told() -> None:
+def test_a_vanished_drop_in_is_an_error() -> None:
     class Vanishing(MemoryConfig):
         def drop_ins(self) -> list[str]:
             return [DROP_IN]
@@ -125,7 +125,7 @@ def test_a_drop_in_that_vanishes_is_told() -> None:
         Config(Vanishing({MAIN: b"<yandex/>"}))
 
 
-def test_files_that_were_edited_take_the_place_of_others() -> None:
+def test_edited_files_replace_the_files_on_disk() -> None:
     before = config("<a/>", drop_in="<yandex><a/></yandex>")
     new = XmlFile("/etc/clickhouse-server/config.d/b.xml", b"<yandex><b/></yandex>", exists=False)
     after = before.after({DROP_IN: None, new.path: new})
@@ -133,7 +133,7 @@ def test_files_that_were_edited_take_the_place_of_others() -> None:
     assert after.main is before.main
 
 
-def test_a_configuration_that_is_not_there_is_told() -> None:
+def test_a_missing_configuration_is_an_error() -> None:
     with pytest.raises(PartMoveError, match=f"^{MAIN} does not exist"):
         Config(MemoryConfig())
 

@@ -1,7 +1,7 @@
 # Copyright: olap.partmove contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files are replaced as a whole, in order, and only when all of them can be."""
+"""Files are replaced as a whole, in order, and only if all of them can be replaced."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_link_stays_and_its_target_is_replaced(main: Path) -> None:
     assert main.read_bytes() == b"<new/>"
 
 
-def test_backups_are_what_was_there_under_names_that_nothing_merges(main: Path) -> None:
+def test_backups_have_the_old_content_and_names_that_no_server_merges(main: Path) -> None:
     drop_in = main.parent / "config.d" / "a.xml"
     drop_in.parent.mkdir()
     drop_in.write_bytes(b"<gone/>")
@@ -119,7 +119,7 @@ def test_file_that_was_changed_meanwhile_is_left_alone(main: Path, now: bytes | 
     assert (main.read_bytes() if now else None) == now
 
 
-def test_what_was_done_before_the_end_is_told(main: Path) -> None:
+def test_an_error_names_the_files_replaced_before_it(main: Path) -> None:
     new = main.parent / "new.xml"
     edits = [FileEdit(str(new), None, b"<new/>"), FileEdit(str(main), b"<other/>", b"<x/>")]
     with pytest.raises(PartMoveError) as caught:
@@ -148,7 +148,7 @@ def test_which_files_are_merged(main: Path) -> None:
     assert other.drop_ins() == [f"{main.parent}/conf.d/b.xml"]
 
 
-def test_what_is_no_file_is_refused(main: Path) -> None:
+def test_a_path_that_is_no_file_is_refused(main: Path) -> None:
     files = ConfigFiles(str(main))
     assert files.read(str(main.parent / "none")) is None
     with pytest.raises(PartMoveError, match="is a directory. Give the path of a file"):
@@ -158,8 +158,8 @@ def test_what_is_no_file_is_refused(main: Path) -> None:
         files.read(str(main.parent / "pipe"))
 
 
-def test_link_to_nothing_is_told_as_one(main: Path) -> None:
-    """As a file of substitutions it is none, as for the server."""
+def test_a_dangling_link_is_an_error(main: Path) -> None:
+    """As a file of substitutions the link counts as missing, as for the server."""
     link = main.parent / "link.xml"
     link.symlink_to("nowhere")
     assert ConfigFiles(str(main)).read(str(link)) is None
@@ -168,7 +168,7 @@ def test_link_to_nothing_is_told_as_one(main: Path) -> None:
     assert "user" not in refusal.value.remedy
 
 
-def test_a_file_in_place_of_the_folder_of_drop_ins_is_told(main: Path) -> None:
+def test_a_file_in_place_of_the_drop_in_folder_is_an_error(main: Path) -> None:
     main.with_suffix(".d").write_bytes(b"")
     files = ConfigFiles(str(main))
     assert files.drop_ins() == []
@@ -176,7 +176,7 @@ def test_a_file_in_place_of_the_folder_of_drop_ins_is_told(main: Path) -> None:
         check_replaceable([FileEdit(str(main.with_suffix(".d") / "new.xml"), None, b"<x/>")])
 
 
-def test_file_that_vanishes_is_told(main: Path) -> None:
+def test_a_vanished_file_is_an_error(main: Path) -> None:
     edit = FileEdit(str(main), b"<yandex/>", b"<x/>")
     main.unlink()
     with pytest.raises(PartMoveError, match="was removed by somebody else in the meantime. Run again"):
@@ -184,7 +184,7 @@ def test_file_that_vanishes_is_told(main: Path) -> None:
     assert ConfigFiles(str(main)).modified([str(main)]) == 0.0
 
 
-def test_other_names_of_a_file_are_told(main: Path) -> None:
+def test_hard_links_of_a_file_are_reported(main: Path) -> None:
     edits = [FileEdit(str(main), b"<yandex/>", b"<new/>")]
     assert hard_links(edits) == []
     other = main.with_name("other.xml")
@@ -224,7 +224,7 @@ except PartMoveError as error:
         (0, 0o666, 0o777, "cannot be replaced: it belongs to another user"),
     ],
 )
-def test_what_a_user_may_not_do(  # the folders of pytest are closed to other users
+def test_missing_permissions_are_refused(  # the folders of pytest are closed to other users
     owner: int, mode: int, folder_mode: int, reason: str
 ) -> None:
     folder = Path(f"/tmp/partmove-test-{os.getpid()}-{owner}-{mode:o}")
@@ -248,7 +248,7 @@ def test_what_a_user_may_not_do(  # the folders of pytest are closed to other us
         folder.rmdir()
 
 
-def test_what_may_be_done_is_not_refused(main: Path) -> None:
+def test_permitted_edits_are_not_refused(main: Path) -> None:
     check_replaceable(
         [
             FileEdit(str(main), b"<yandex/>", b"<x/>"),

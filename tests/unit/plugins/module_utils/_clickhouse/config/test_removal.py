@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is left of a configuration that elements are taken out of."""
+"""The remains of a configuration after removing elements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DROP_IN = "/etc/clickhouse-server/config.d/a.xml"
 
 
 def absent(main: str, **files: str) -> dict[str, bytes]:
-    """What is left; the other files are drop_in and metrika."""
+    """Return the remains; the other files are drop_in and metrika."""
     paths = {"drop_in": DROP_IN, "metrika": METRIKA}
     texts = {MAIN: main, **{paths[name]: text for name, text in files.items()}}
     before = MemoryConfig({path: f"<yandex>{text}</yandex>".encode() for path, text in texts.items()})
@@ -65,7 +65,7 @@ def test_what_is_left_of_the_substitutions(main: str, metrika: str, left: str) -
     assert absent(main, metrika=metrika)[METRIKA].decode() == f"<yandex>{left}</yandex>"
 
 
-def test_a_file_that_was_made_for_an_element_goes_with_it() -> None:
+def test_a_file_created_for_an_element_is_deleted_with_it() -> None:
     made = new_file(DROP_IN, "yandex")
     text = made.data.replace(b"\n</yandex>", b"\n    <zookeeper/>\n</yandex>")
     before = MemoryConfig({MAIN: b"<yandex/>", DROP_IN: text})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is made of elements in several files; `tests/clickhouse` holds the same against a real server."""
+"""Elements merged from several files; `tests/clickhouse` compares the same with a real server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def look_up(name: str) -> SubstitutionValue:
 
 
 def nodes(*contents: str) -> list[list[str]]:
-    """The hosts of every <zk> that is left of the files."""
+    """Return the hosts of every <zk> after the merge."""
     found = (resolve(each, look_up) for each in merge_elements("zk", files(*contents)))
     return [[node.host for node in said.nodes()] for said in found if said is not None]
 
@@ -80,14 +80,14 @@ def test_what_is_left_of_several_files(contents: list[str], expected: list[list[
     assert nodes(*contents) == expected
 
 
-def test_every_piece_is_known() -> None:
+def test_every_occurrence_is_known() -> None:
     (said,) = merge_elements("zk", files(f"\n<zk>{A}</zk>", "<x/>", f"\n\n<zk>{B}</zk>"))
     assert [str(occurrence) for occurrence in said.occurrences] == ["0 line 2", "2 line 3"]
     assert str(said.origin) == "0 line 2"
 
 
 @pytest.mark.parametrize("attribute", ["from_env", "from_zk"])
-def test_what_only_the_server_can_resolve_is_told(attribute: str) -> None:
+def test_an_unresolvable_attribute_is_a_problem(attribute: str) -> None:
     (said,) = merge_elements("zk", files(f"<zk>{A}<node><host {attribute}='x'/></node></zk>"))
     found = resolve(said, look_up)
     assert found is not None
@@ -98,14 +98,14 @@ def test_what_only_the_server_can_resolve_is_told(attribute: str) -> None:
     assert not found.has(ElementContent((Node("a"),)))
 
 
-def test_a_substitution_that_is_not_known_is_told() -> None:
+def test_an_unknown_substitution_is_a_problem() -> None:
     (said,) = merge_elements("zk", files("<zk incl='z' optional='1'/>"))
     found = resolve(said, lambda _name: SubstitutionValue(None, "nobody knows"))
     assert found is not None
     assert list(found.problems()) == ["nobody knows"]
 
 
-def test_a_substitution_that_stands_for_itself_is_refused() -> None:
+def test_a_circular_substitution_is_refused() -> None:
     with pytest.raises(FormatError, match=r"takes its value from itself. Correct the attribute incl"):
         nodes("<zk incl='again'/>")
 
@@ -130,7 +130,9 @@ def test_elements_that_are_too_deep_are_refused() -> None:
         (A + B.replace("</host>", "</host><secure>1</secure>"), {}, False),
     ],
 )
-def test_whether_it_says_what_is_wanted(inner: str, settings: dict[str, str], expected: bool) -> None:
+def test_whether_an_element_has_the_desired_content(
+    inner: str, settings: dict[str, str], expected: bool
+) -> None:
     (said,) = merge_elements("zk", files(f"<zk>{inner}</zk>"))
     found = resolve(said, look_up)
     assert isinstance(found, MergedElement)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a text says, for comparing: two parsers agree, and what differs is seen."""
+"""Digests of XML texts: two parsers agree, and differences change the digest."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def digest(text: str) -> Digest:
         ("q", "Q"),
     ],
 )
-def test_what_differs_is_seen(old: str, new: str) -> None:
+def test_differences_change_the_digest(old: str, new: str) -> None:
     assert old in TEXT
     assert digest(TEXT).without("other") != digest(TEXT.replace(old, new, 1)).without("other")
     assert not digest(TEXT).equals(digest(TEXT.replace(old, new, 1)))
@@ -53,7 +53,7 @@ def test_what_differs_is_seen(old: str, new: str) -> None:
         ("u", "&#117;"),
     ],
 )
-def test_the_same_in_another_way_is_the_same(old: str, new: str) -> None:
+def test_equal_content_has_an_equal_digest(old: str, new: str) -> None:
     assert digest(TEXT).equals(digest(TEXT.replace(old, new)))
 
 
@@ -63,8 +63,8 @@ def test_one_name_can_be_left_out() -> None:
     assert digest(TEXT).without("b") != digest(other).without("b")
 
 
-def test_both_parsers_say_the_same_of_names_with_prefixes() -> None:
-    """Else the file would be refused as one that two parsers read differently."""
+def test_both_parsers_agree_on_names_with_prefixes() -> None:
+    """Otherwise the file would be refused because two parsers read it differently."""
     text = "<a xmlns='u' xmlns:x='v' x:y='&amp;&#10;&lt;'><x:b z='\n'>&gt;\r\n<!-- < --></x:b></a>"
     assert XmlFile("f", text.encode()).root.children[0].tag == "x:b"
 

@@ -1,7 +1,7 @@
 # Copyright: olap.partmove contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where elements are in a file, and that a splice which touches anything else is refused."""
+"""Positions of elements in a file, and refused splices that change anything else."""
 
 from __future__ import annotations
 

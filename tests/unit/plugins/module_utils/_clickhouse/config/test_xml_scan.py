@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where elements begin and end in the bytes of an XML text."""
+"""Positions of elements in the bytes of an XML text."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_which_element_is_in_which() -> None:
         (b"<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "f declares the entity b"),
     ],
 )
-def test_what_can_stand_for_other_text_is_refused(text: bytes, message: str) -> None:
+def test_entities_and_external_types_are_refused(text: bytes, message: str) -> None:
     with pytest.raises(FormatError) as refusal:
         scan(text, "f")
     assert refusal.value.message.startswith(message)
@@ -139,7 +139,7 @@ class CountedBytes(bytes):
         return found
 
 
-def test_what_is_looked_at_does_not_grow_with_what_comes_before() -> None:
+def test_the_scanned_bytes_do_not_grow_with_the_text_before() -> None:
     text = CountedBytes(b"<r>" + b"<a/>" * 1000 + b"<b>" + b"\r\n <a/>" * 1000 + b"</b></r>")
     assert scan(text, "f", 1).root.end == len(text)
     assert text.copied <= len(text)

@@ -39,17 +39,17 @@ def test_every_file_is_written_back_byte_for_byte(name: str, encoded: str) -> No
         (WORDS.encode("utf-16-be"), Encoding(b"", "utf-16-be")),
     ],
 )
-def test_a_mark_or_the_first_bytes_tell_the_encoding(data: bytes, encoding: Encoding) -> None:
+def test_the_encoding_follows_from_a_mark_or_the_first_bytes(data: bytes, encoding: Encoding) -> None:
     assert decode(data, "f") == (WORDS.encode(), encoding)
 
 
 @pytest.mark.parametrize(("name", "codec"), [("ISO-8859-1", "iso8859-1"), ("windows-1252", "cp1252")])
-def test_else_the_declaration_does(name: str, codec: str) -> None:
+def test_else_the_declaration_has_the_encoding(name: str, codec: str) -> None:
     text = f"<?xml version='1.0' encoding='{name}'?>{WORDS}"
     assert decode(text.encode("latin-1"), "f") == (text.encode(), Encoding(b"", codec))
 
 
-def test_what_a_codec_cannot_write_becomes_a_reference() -> None:
+def test_characters_that_the_codec_lacks_become_references() -> None:
     assert Encoding(b"", "ascii").encode("<a>ü</a>".encode()) == b"<a>&#252;</a>"
     assert Encoding(codecs.BOM_UTF8, "utf-8").encode("ü".encode()) == codecs.BOM_UTF8 + "ü".encode()
 

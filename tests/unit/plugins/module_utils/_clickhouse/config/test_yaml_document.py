@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""YAML files in the shape of the elements that a server makes of them."""
+"""YAML files as the elements that a server makes of them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_keys_are_elements_and_sequences_are_elements_of_one_name() -> None:
 
 
 @pytest.mark.parametrize("text", ["# zookeeper: x\n  # zookeeper\na: b", "my-zookeeper: 1", "zookeepers: 1"])
-def test_a_file_that_does_not_speak_of_it_is_not_parsed(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_the_name_is_not_parsed(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_document, "yaml", None)
     assert YamlFile("f", text.encode()).named("zookeeper") == []
 
@@ -64,7 +64,7 @@ def test_a_comment_after_something_else_is_no_element() -> None:
     assert YamlFile("f", b"a: b # zookeeper\nc:\n  zookeeper: d").named("zookeeper") == []
 
 
-def test_the_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_document, "yaml", None)
     with pytest.raises(FormatError, match="^f is YAML, and .* lacks the Python package yaml") as refusal:
         YamlFile("f", TEXT).named("zookeeper")
@@ -87,7 +87,7 @@ BOMB = "\n".join(
         (f"{BOMB}\nzookeeper: {{a: {{b: {{c: {{d: *a7}}}}}}}}", ""),
     ],
 )
-def test_what_is_not_understood_is_refused(text: str, message: str) -> None:
+def test_unknown_text_is_refused(text: str, message: str) -> None:
     file = YamlFile("f", text.encode())
     if not message:
         # A sequence in a sequence says nothing for a server.

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What <zookeeper> says, and how it is brought to say something else."""
+"""The content of <zookeeper>, and edits of this content."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def file_with(inner: str) -> XmlFile:
 
 
 def after(inner: str, content: ElementContent) -> str:
-    """What is in the element once it says what it has to."""
+    """Return the content of the element after the edit."""
     file = file_with(inner)
     changed = file.spliced(edits_to(file, file.named("zookeeper")[0], content), "zookeeper")
     return changed.text.split(b"<zookeeper>")[1].split(b"</zookeeper>")[0].decode()
@@ -66,13 +66,13 @@ def after(inner: str, content: ElementContent) -> str:
         ((Node("a"),), {"identity": "user:secret\n"}, "identity has a character that cannot be written"),
     ],
 )
-def test_what_cannot_be_wanted(nodes: tuple[Node, ...], settings: dict[str, str], sentence: str) -> None:
+def test_invalid_content_is_refused(nodes: tuple[Node, ...], settings: dict[str, str], sentence: str) -> None:
     with pytest.raises(PartMoveError, match=sentence) as caught:
         ElementContent(nodes, settings)
     assert "secret" not in str(caught.value)
 
 
-def test_what_the_options_of_the_module_ask_for() -> None:
+def test_content_from_module_options() -> None:
     assert ElementContent.of(OPTIONS) == ElementContent(
         (Node("c1", "2181"), Node("c2", "2281", secure=True)),
         {"session_timeout_ms": "30000", "operation_timeout_ms": "", "root": "/cold"},
@@ -104,7 +104,7 @@ def test_a_member_that_only_the_server_can_resolve_is_refused(inner: str) -> Non
         nodes_of(file_with(inner).named("zookeeper")[0], "f")
 
 
-def test_a_setting_may_be_there_once() -> None:
+def test_a_setting_may_exist_once() -> None:
     element = file_with("<root>/a</root><identity>u:p</identity><identity>u:q</identity>").named("zookeeper")[
         0
     ]
@@ -153,7 +153,7 @@ B = '<node index="2"><host>b</host></node>'
     ],
     ids=["the same", "one less", "nothing to remove", "left alone", "removed", "changed", "filled", "twice"],
 )
-def test_only_what_differs_is_changed(inner: str, content: ElementContent, expected: str) -> None:
+def test_only_differences_are_changed(inner: str, content: ElementContent, expected: str) -> None:
     assert after(inner, content) == expected
 
 
@@ -166,6 +166,6 @@ def test_a_new_member_gets_an_index_that_is_free() -> None:
     ]
 
 
-def test_a_setting_from_elsewhere_is_not_overwritten() -> None:
+def test_a_setting_from_a_substitution_is_not_overwritten() -> None:
     with pytest.raises(FormatError, match="^<root> in f has the attribute from_env"):
         after(f"{A}<root from_env='R'/>", ElementContent((Node("a"),), {"root": "/y"}))

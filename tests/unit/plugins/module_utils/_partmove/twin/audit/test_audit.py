@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An audit tells what two looks see, and knows every state that a run leaves which is killed."""
+"""An audit reports what two reads find, and knows every state that a killed run leaves."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ FIRST, SECOND = ("a", "b"), ("c",)
 
 
 def kinds(audit: TwinAudit) -> dict[str, TwinKind]:
-    """Partition or replica → kind."""
+    """Map partitions or replicas to kinds."""
     assert not audit.unjudged
     return {row.partition or row.replica: row.verdict.kind for row in audit.rows}
 
 
 @pytest.mark.parametrize("destination", list(Side))
-def test_every_state_that_a_killed_run_leaves_is_one_that_another_run_ends(destination: Side) -> None:
+def test_another_run_ends_every_state_that_a_killed_run_leaves(destination: Side) -> None:
     trace = Script()
     TwinBench(Twins(FIRST, SECOND, at=destination.other)).run(destination, trace)
     seen = set()
@@ -66,7 +66,7 @@ def bench() -> TwinBench:
     return TwinBench(Twins(FIRST, at=Side.HOT))
 
 
-def test_what_passes_between_two_looks_is_not_told(bench: TwinBench) -> None:
+def test_an_inconsistency_that_ends_between_two_reads_is_not_reported(bench: TwinBench) -> None:
     bench.twins.insert(Side.COLD, FIRST)
     servers = MemoryWitnesses(bench.servers)
     reader = reader_of(bench, servers)
@@ -75,7 +75,7 @@ def test_what_passes_between_two_looks_is_not_told(bench: TwinBench) -> None:
     assert servers.looks == 4
 
 
-def test_a_replica_is_told_only_where_both_looks_say_so(
+def test_a_replica_is_reported_only_if_both_reads_find_it(
     bench: TwinBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     servers = MemoryWitnesses(bench.servers)
@@ -89,13 +89,13 @@ def test_a_replica_is_told_only_where_both_looks_say_so(
     assert kinds(audit_twins(reader, PATH)) == {}
 
 
-def test_what_is_sound_is_looked_at_once(bench: TwinBench) -> None:
+def test_consistent_partitions_are_read_once(bench: TwinBench) -> None:
     servers = MemoryWitnesses(bench.servers)
     assert kinds(audited(bench, servers)) == {DAY: TwinKind.HOT}
     assert servers.looks == 2
 
 
-def test_what_is_so_in_both_looks_is_told(bench: TwinBench) -> None:
+def test_an_inconsistency_in_both_reads_is_reported(bench: TwinBench) -> None:
     bench.twins.insert(Side.COLD, FIRST)
     before = bench.hot.data()
     audit = audited(bench)
@@ -105,7 +105,7 @@ def test_what_is_so_in_both_looks_is_told(bench: TwinBench) -> None:
     assert bench.servers.statements == []
 
 
-def test_what_a_run_is_in_the_middle_of_is_not_judged(bench: TwinBench) -> None:
+def test_a_move_in_progress_is_not_judged(bench: TwinBench) -> None:
     bench.twins.insert(Side.COLD, FIRST)
     bench._create(bench.hot.open(), path_of_lock("/partmove", PATH), b"a run")
     (row,) = audited(bench).rows
@@ -115,7 +115,7 @@ def test_what_a_run_is_in_the_middle_of_is_not_judged(bench: TwinBench) -> None:
     )
 
 
-def test_replicas_are_told_where_partitions_cannot_be(bench: TwinBench) -> None:
+def test_replicas_are_reported_if_partitions_cannot_be_read(bench: TwinBench) -> None:
     servers = MemoryWitnesses(bench.servers)
     servers.lacking = ["r2"]
     assert kinds(audited(bench, servers)) == {"r2": TwinKind.TWIN_MISSING}
@@ -128,7 +128,7 @@ def test_replicas_are_told_where_partitions_cannot_be(bench: TwinBench) -> None:
     assert (row.verdict.kind, row.verdict.reason) == (TwinKind.NOT_JUDGED, f"{SILENT}.")
 
 
-def test_a_record_of_a_table_that_is_gone(bench: TwinBench) -> None:
+def test_a_record_without_its_table_is_reported(bench: TwinBench) -> None:
     path = Records(bench.hot.open(), "/partmove", "/gone").path(DAY)
     bench._create(bench.hot.open(), path, b"something")
     (row,) = audit_twins(reader_of(bench), "/gone").rows

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each kind follows from what the tables have and what the record says; the rest is shown on servers."""
+"""Each kind follows from the tables and the record; tests/integration covers servers."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ def record(destination: Side = Side.COLD, *, verified: bool = False, dropping: s
     return TwinRecord(destination, hot, cold, contents(TWO), {}, clones, names(*dropping.split()), 0)
 
 
-def look(
+def shard_read(
     hot: Parts,
     cold: Parts,
-    noted: TwinRecord | None = None,
+    recorded: TwinRecord | None = None,
     *,
     second: PartsOf | None = None,
     inserted: tuple[str, ...] = (),
     pairs: list[ReplicaTables] | None = None,
 ) -> TwinShardRead:
-    there = PartsOf(hot, cold)
-    note = None if noted is None else RecordZnode(RECORD, noted)
-    partition = TwinPartitionRead(DAY, [there, second or there], note, inserted)
+    current = PartsOf(hot, cold)
+    note = None if recorded is None else RecordZnode(RECORD, recorded)
+    partition = TwinPartitionRead(DAY, [current, second or current], note, inserted)
     return TwinShardRead(
         PATH,
         pairs or [pair(each) for each in REPLICAS],
@@ -112,16 +112,16 @@ def the(shard: TwinShardRead) -> TwinVerdict:
     ],
 )
 def test_without_a_record(hot: Parts, cold: Parts, kind: TwinKind, shown: tuple[str, ...]) -> None:
-    verdict = the(look(hot, cold))
+    verdict = the(shard_read(hot, cold))
     assert (verdict.kind, verdict.parts, verdict.record) == (kind, names(*shown), "")
 
 
-def test_a_partition_that_is_nowhere_is_not_told() -> None:
-    assert judge(look(NONE, NONE)) == {}
+def test_an_absent_partition_has_no_verdict() -> None:
+    assert judge(shard_read(NONE, NONE)) == {}
 
 
 @pytest.mark.parametrize(
-    ("hot", "cold", "noted", "kind"),
+    ("hot", "cold", "recorded", "kind"),
     [
         (TWO, NONE, record(), TwinKind.RECORDED),
         (MERGED, NONE, record(), TwinKind.STALE),
@@ -140,26 +140,26 @@ def test_a_partition_that_is_nowhere_is_not_told() -> None:
         (TWO, NONE, record(verified=True), TwinKind.UNKNOWN),
     ],
 )
-def test_with_a_record(hot: Parts, cold: Parts, noted: TwinRecord, kind: TwinKind) -> None:
-    verdict = the(look(hot, cold, noted))
+def test_with_a_record(hot: Parts, cold: Parts, recorded: TwinRecord, kind: TwinKind) -> None:
+    verdict = the(shard_read(hot, cold, recorded))
     assert (verdict.kind, verdict.record) == (kind, RECORD)
     assert (verdict.manual_check is not None) is (kind is TwinKind.UNKNOWN)
 
 
-def test_of_what_is_equal_only_the_table_loses_what_is_there_twice() -> None:
-    check = the(look((*TWO, *OTHER), CLONES)).manual_check
+def test_duplicate_parts_are_dropped_from_the_table_only() -> None:
+    check = the(shard_read((*TWO, *OTHER), CLONES)).manual_check
     assert check == ({}, ((Side.HOT, f"{DAY}_1_1_0"), (Side.HOT, f"{DAY}_2_2_0")))
 
 
-def test_of_what_may_be_equal_the_rows_are_compared_first() -> None:
-    check = the(look(TWO, MERGED_CLONES)).manual_check
+def test_rows_that_may_be_equal_are_compared_first() -> None:
+    check = the(shard_read(TWO, MERGED_CLONES)).manual_check
     assert check is not None
     assert check.compare == {Side.HOT: names("1_1_0", "2_2_0"), Side.COLD: names("5_6_1")}
     assert check.drop == tuple((Side.HOT, name) for name in names("1_1_0", "2_2_0"))
 
 
-def test_while_the_source_has_all_what_came_to_the_destination_may_go() -> None:
-    check = the(look(TWO, MERGED_CLONES, record())).manual_check
+def test_new_parts_may_be_dropped_while_the_source_is_complete() -> None:
+    check = the(shard_read(TWO, MERGED_CLONES, record())).manual_check
     assert check is not None
     assert check.compare == {Side.HOT: names("1_1_0", "2_2_0"), Side.COLD: names("5_6_1")}
     assert check.drop == ((Side.COLD, f"{DAY}_5_6_1"),)
@@ -174,34 +174,34 @@ def test_while_the_source_has_all_what_came_to_the_destination_may_go() -> None:
         (TWO[1:], MERGED_CLONES, True, ()),
     ],
 )
-def test_once_the_source_has_lost_something_the_destination_keeps_all(
+def test_no_part_is_dropped_from_the_destination_once_the_source_lost_one(
     hot: Parts, cold: Parts, compare: bool, drop: tuple[str, ...]
 ) -> None:
-    check = the(look(hot, cold, record(verified=True))).manual_check
+    check = the(shard_read(hot, cold, record(verified=True))).manual_check
     assert check is not None
     assert bool(check.compare) is compare
     assert check.drop == tuple((Side.HOT, name) for name in names(*drop))
 
 
-def test_a_partition_that_is_not_even_is_told_so_whatever_it_is() -> None:
-    for noted in (None, record()):
-        verdict = the(look(TWO, NONE, noted, second=PartsOf(TWO[:1], NONE)))
+def test_an_uneven_partition_is_reported_as_uneven_first() -> None:
+    for recorded in (None, record()):
+        verdict = the(shard_read(TWO, NONE, recorded, second=PartsOf(TWO[:1], NONE)))
         assert verdict.kind is TwinKind.UNEVEN
         assert f"{DAY}_2_2_0" in verdict.reason
 
 
-def test_a_record_of_other_tables_is_none_of_these() -> None:
-    verdict = the(look(TWO, CLONES, record()._replace(cold="cold:/other")))
+def test_a_record_of_other_tables_is_reported() -> None:
+    verdict = the(shard_read(TWO, CLONES, record()._replace(cold="cold:/other")))
     assert verdict.kind is TwinKind.RECORD_ELSEWHERE
     assert "cold:/other" in verdict.reason
 
 
-def test_what_came_by_an_insert_is_told_while_it_is_there() -> None:
+def test_inserted_parts_are_reported_while_they_are_active() -> None:
     came = names("5_5_0", "7_7_0")
-    assert the(look(NONE, CLONES, inserted=came))[:2] == (TwinKind.INSERTED, names("5_5_0"))
-    assert the(look(NONE, MERGED_CLONES, inserted=came))[:2] == (TwinKind.INSERTED, names("5_6_1"))
-    assert the(look(NONE, OTHER, inserted=came)).kind is TwinKind.COLD
-    assert the(look(TWO, CLONES, inserted=came)).kind is TwinKind.EQUAL
+    assert the(shard_read(NONE, CLONES, inserted=came))[:2] == (TwinKind.INSERTED, names("5_5_0"))
+    assert the(shard_read(NONE, MERGED_CLONES, inserted=came))[:2] == (TwinKind.INSERTED, names("5_6_1"))
+    assert the(shard_read(NONE, OTHER, inserted=came)).kind is TwinKind.COLD
+    assert the(shard_read(TWO, CLONES, inserted=came)).kind is TwinKind.EQUAL
 
 
 @pytest.mark.parametrize(
@@ -218,10 +218,10 @@ def test_what_came_by_an_insert_is_told_while_it_is_there() -> None:
         ),
     ],
 )
-def test_tables_of_a_replica_that_are_not_as_they_must_be(
+def test_unfit_tables_of_a_replica_are_reported(
     change: Callable[[TwinTable, TwinTable], tuple[TwinTable, TwinTable]], kind: TwinKind
 ) -> None:
-    found = judge(look(TWO, NONE, pairs=[pair("r1"), pair("r2", change)]))
+    found = judge(shard_read(TWO, NONE, pairs=[pair("r1"), pair("r2", change)]))
     assert {place: verdict.kind for place, verdict in found.items()} == {
         (NO_PARTITION, "r2"): kind,
         (DAY, ALL_REPLICAS): TwinKind.HOT,
@@ -229,29 +229,29 @@ def test_tables_of_a_replica_that_are_not_as_they_must_be(
     assert found[NO_PARTITION, "r2"].reason.startswith("server of r2: ")
 
 
-def test_while_a_run_is_at_work_nothing_is_told_but_what_is_sound() -> None:
-    locked = look(TWO, CLONES, record())._replace(lock="a run")
+def test_under_the_lock_of_a_run_only_consistent_partitions_are_judged() -> None:
+    locked = shard_read(TWO, CLONES, record())._replace(lock="a run")
     assert the(locked).kind is TwinKind.NOT_JUDGED
-    assert the(look(TWO, NONE)._replace(lock="a run")).kind is TwinKind.HOT
+    assert the(shard_read(TWO, NONE)._replace(lock="a run")).kind is TwinKind.HOT
 
 
-def test_what_changed_while_it_was_looked_at_is_not_judged() -> None:
-    shard = look(TWO, CLONES)
+def test_a_partition_whose_record_changed_during_the_read_is_not_judged() -> None:
+    shard = shard_read(TWO, CLONES)
     changed = {DAY: shard.partitions[DAY]._replace(changed=True)}
     assert the(shard._replace(partitions=changed)).kind is TwinKind.NOT_JUDGED
 
 
-def test_names_that_are_exchanged_on_all_replicas_or_on_some() -> None:
+def test_exchanged_names_are_reported_unless_all_replicas_exchanged() -> None:
     exchanged = [pair(each)._replace(cold=None, is_exchanged=True) for each in REPLICAS]
-    whole = look(NONE, NONE, pairs=exchanged)._replace(partitions={})
+    whole = shard_read(NONE, NONE, pairs=exchanged)._replace(partitions={})
     assert judge(whole) == {(NO_PARTITION, ALL_REPLICAS): TwinVerdict(TwinKind.EXCHANGED)}
-    half = look(NONE, NONE, pairs=[pair("r1"), exchanged[1]])._replace(partitions={})
+    half = shard_read(NONE, NONE, pairs=[pair("r1"), exchanged[1]])._replace(partitions={})
     assert {place: verdict.kind for place, verdict in judge(half).items()} == {
         (NO_PARTITION, "r2"): TwinKind.EXCHANGED_IN_PART
     }
 
 
-def test_merges_that_may_be_stopped_are_told() -> None:
-    verdict = the(look(TWO, CLONES, record()._replace(merges_stopped=True)))
+def test_stopped_merges_are_mentioned_in_the_reason() -> None:
+    verdict = the(shard_read(TWO, CLONES, record()._replace(merges_stopped=True)))
     assert verdict.kind is TwinKind.CLONED
     assert verdict.reason == "merges of both tables may be stopped until the next run"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The vocabulary of an audit of twins: every kind says what is so, and what to do."""
+"""The kinds of an audit of twins: each has a meaning and a remedy."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def test_a_kind_has_a_meaning_and_a_remedy(kind: TwinKind) -> None:
         assert "|" not in text
 
 
-def test_what_is_sound_comes_last_and_what_is_not_judged_before() -> None:
+def test_consistent_kinds_come_last_after_not_judged() -> None:
     assert list(TwinKind)[-5:] == [TwinKind.NOT_JUDGED, *SOUND]
     assert [kind for kind in TwinKind if kind.is_consistent] == SOUND
     assert [kind for kind in TwinKind if not kind.is_inconsistent] == [TwinKind.NOT_JUDGED, *SOUND]
 
 
-def test_what_another_run_ends_says_so() -> None:
+def test_kinds_that_another_run_ends_are_marked() -> None:
     assert [kind for kind in TwinKind if kind.is_begun] == [
         TwinKind.CLONED,
         TwinKind.ATTACHED,
@@ -42,7 +42,7 @@ def test_what_another_run_ends_says_so() -> None:
     ]
 
 
-def test_what_readers_may_see_twice() -> None:
+def test_kinds_with_rows_that_readers_may_see_twice() -> None:
     twice = {kind for kind in TwinKind if kind.is_seen_twice}
     assert twice == {
         TwinKind.UNKNOWN,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A look has the records from before and after, and says why where nobody could be asked."""
+"""A read has the records from before and after the servers, and the reasons of failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def bench() -> TwinBench:
 
 
 def killed(bench: TwinBench, step: str) -> None:
-    """Have a run that died at the first step that begins so."""
+    """Kill a run at the first step with this beginning."""
     trace = Script()
     TwinBench(Twins(("a",), ("b", "c"))).run(Side.COLD, trace)
     script = Script()
@@ -33,19 +33,19 @@ def killed(bench: TwinBench, step: str) -> None:
     bench.servers.script = Script()
 
 
-def test_a_look_has_all_partitions_and_records(bench: TwinBench) -> None:
+def test_a_read_has_all_partitions_and_records(bench: TwinBench) -> None:
     killed(bench, "servers attach")
-    look = reader_of(bench).read(PATH)
-    assert set(look.partitions) == set(look.record_znodes) == {DAY}
-    assert not look.partitions[DAY].changed
-    assert len(look.partitions[DAY].parts) == 2
+    read = reader_of(bench).read(PATH)
+    assert set(read.partitions) == set(read.record_znodes) == {DAY}
+    assert not read.partitions[DAY].changed
+    assert len(read.partitions[DAY].parts) == 2
 
 
-def test_a_look_at_some_has_these(bench: TwinBench) -> None:
+def test_a_read_of_some_partitions_has_only_these(bench: TwinBench) -> None:
     assert set(reader_of(bench).read(PATH, {"other", ""}).partitions) == {"other"}
 
 
-def test_a_record_that_comes_meanwhile_is_noticed(bench: TwinBench) -> None:
+def test_a_record_created_during_the_read_is_noticed(bench: TwinBench) -> None:
     servers = MemoryWitnesses(bench.servers)
 
     class Busy(MemoryWitnesses):
@@ -57,17 +57,17 @@ def test_a_record_that_comes_meanwhile_is_noticed(bench: TwinBench) -> None:
     assert reader_of(bench, Busy(bench.servers)).read(PATH).partitions[DAY].changed
 
 
-def test_silent_servers_are_told(bench: TwinBench) -> None:
+def test_silent_servers_are_listed_with_the_reason(bench: TwinBench) -> None:
     servers = MemoryWitnesses(bench.servers)
     servers.silent = ["r2"]
-    look = reader_of(bench, servers).read(PATH)
-    assert look.silent == {"r2": f"{SILENT}."}
-    assert not look.partitions
+    read = reader_of(bench, servers).read(PATH)
+    assert read.silent == {"r2": f"{SILENT}."}
+    assert not read.partitions
     servers.silent, servers.ceases = [], True
     assert reader_of(bench, servers).read(PATH).problem == f"{SILENT}."
 
 
-def test_what_is_no_record_is_told_with_its_path(bench: TwinBench) -> None:
+def test_an_invalid_record_is_reported_with_its_path(bench: TwinBench) -> None:
     path = Records(bench.hot.open(), "/partmove", PATH).path(DAY)
     bench._create(bench.hot.open(), path, b"something")
     znode = reader_of(bench).read(PATH).record_znodes[DAY]
@@ -75,12 +75,12 @@ def test_what_is_no_record_is_told_with_its_path(bench: TwinBench) -> None:
     assert path in znode.problem
 
 
-def test_a_table_that_hot_has_not_is_read_for_its_records() -> None:
+def test_records_are_read_without_a_table_in_hot() -> None:
     bench = TwinBench(Twins())
     with pytest.raises(NoSuchTable):
         reader_of(bench).read("/gone")
     path = Records(bench.hot.open(), "/partmove", "/gone").path(DAY)
     bench._create(bench.hot.open(), path, b"something")
-    look = reader_of(bench).read("/gone")
-    assert look.is_gone
-    assert set(look.record_znodes) == {DAY}
+    read = reader_of(bench).read("/gone")
+    assert read.is_gone
+    assert set(read.record_znodes) == {DAY}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What readers may see twice is told first, and counted for monitoring."""
+"""Rows that readers may see twice come first, and are counted for monitoring."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def report_of(*kinds: TwinKind) -> TwinAuditReport:
     return TwinAuditReport([TwinAudit(PATH, tuple(rows))])
 
 
-def test_what_is_seen_twice_is_told_first() -> None:
+def test_rows_seen_twice_come_first() -> None:
     report = report_of(TwinKind.COLD, TwinKind.ATTACHED, TwinKind.EQUAL, TwinKind.LATE)
     assert [row.partition for row in report.seen_twice()] == ["2", "1"]
     assert report.summary()[:2] == [
@@ -35,7 +35,7 @@ def test_what_is_seen_twice_is_told_first() -> None:
     assert parsed(report.metrics(0.0))["partmove_twin_audit_seen_twice"] == {(): 2}
 
 
-def test_where_nothing_is_seen_twice_the_figure_is_there_and_the_line_is_not() -> None:
+def test_without_rows_seen_twice_only_the_metric_remains() -> None:
     report = report_of(TwinKind.HOT)
     assert report.summary() == [
         "Shard paths: 1; partitions and tables: 1 consistent, 0 inconsistent, 0 not judged"

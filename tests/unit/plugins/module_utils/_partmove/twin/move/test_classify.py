@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each state of a partition is told by its record and what the tables have, and nothing else is guessed."""
+"""The state of a partition follows from its record and its parts; any other combination is unknown."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ BOTH = (*HELD, *CLONES)
     ],
 )
 @pytest.mark.parametrize("to", list(Side))
-def test_with_clones_that_were_seen(
+def test_with_verified_clones(
     source: Parts, destination: Parts, dropping: str, state: TwinState, to: Side
 ) -> None:
     found = classify_recorded(
@@ -80,7 +80,7 @@ def test_with_clones_that_were_seen(
     [
         # Both are in another part by now, and so are their clones.
         (parts(b1_2_1="abc"), parts(b5_6_1="abc"), "", "1_1_0 2_2_0", "5_6_1"),
-        # The clone of one that is there still is undone with the other one.
+        # The clone of a part still in the source is undone with the other clone.
         (parts(b1_1_0="ab", b2_3_1="cd"), parts(b5_6_1="abc"), "", "1_1_0 2_2_0", "5_6_1"),
         (parts(b1_1_0="ab", b2_3_1="cd"), CLONES, "", "2_2_0", "6_6_0"),
         # Nobody can tell what else is in it, or whether it has them all, or one was dropped.
@@ -90,7 +90,7 @@ def test_with_clones_that_were_seen(
         (parts(b2_3_1="cd"), parts(b5_6_1="abc"), "1_1_0", "", ""),
     ],
 )
-def test_a_merge_of_clones_is_undone_only_where_the_source_has_all_of_them(
+def test_a_merge_of_clones_is_undone_only_if_the_source_has_all_their_parts(
     source: Parts, destination: Parts, dropping: str, release: str, undo: str
 ) -> None:
     found = classify_recorded(record(clones=True, dropping=dropping), between(source, destination), DAY)
@@ -100,7 +100,7 @@ def test_a_merge_of_clones_is_undone_only_where_the_source_has_all_of_them(
 
 
 @pytest.mark.parametrize("to", list(Side))
-def test_an_undo_that_was_begun_is_ended_or_left_to_a_person(to: Side) -> None:
+def test_a_begun_undo_is_finished_or_needs_manual_action(to: Side) -> None:
     begun = record(to)._replace(undoing=(name("5_5_0"), name("6_6_0")))
     assert classify_recorded(begun, between(ONE, BOTH, to), DAY).state is TwinState.UNDOING
     assert left_to_undo(begun, between(ONE, (*HELD, CLONES[1]), to), DAY) == [name("6_6_0")]
@@ -110,7 +110,7 @@ def test_an_undo_that_was_begun_is_ended_or_left_to_a_person(to: Side) -> None:
     assert found.state is (TwinState.UNKNOWN if to is Side.HOT else TwinState.UNDOING)
 
 
-def test_what_was_about_to_be_undone_is_gone_on_purpose() -> None:
+def test_a_part_named_for_an_undo_was_dropped_on_purpose() -> None:
     verified = record(clones=True)._replace(undoing=(name("5_6_1"),))
     source = parts(b1_1_0="ab", b2_3_1="cd")
     found = classify_recorded(verified, between(source, HELD), DAY)
@@ -118,8 +118,8 @@ def test_what_was_about_to_be_undone_is_gone_on_purpose() -> None:
     assert classify_recorded(verified, between(source, parts(b4_6_2="x")), DAY).state is TwinState.UNKNOWN
 
 
-def test_parts_that_are_gone_for_good_are_not_dropped_again() -> None:
-    """What was named before the last one was dropped, whatever merges have made of its neighbours."""
+def test_dropped_parts_are_not_dropped_again() -> None:
+    """Every part but the last in ``dropping`` is dropped, whatever merges have made of its neighbours."""
     found = classify_recorded(
         record(clones=True, dropping="1_1_0 2_2_0"), between((ONE[1], *parts(b1_1_2="zz")), BOTH), DAY
     )
@@ -140,7 +140,7 @@ def test_parts_that_are_gone_for_good_are_not_dropped_again() -> None:
 def test_without_clones_the_source_tells_whether_an_attach_may_be_executed(
     to: Side, source: Parts, destination: Parts, state: TwinState
 ) -> None:
-    """On the way to hot something new may be a clone, and only another ATTACH shows whether it is."""
+    """On the way to hot, a new part may be a clone, and only another ATTACH shows whether it is."""
     found = classify_recorded(record()._replace(destination=to), between(source, destination, to), DAY)
     assert found.state is state
 
@@ -165,7 +165,7 @@ def test_without_clones_the_source_tells_whether_an_attach_may_be_executed(
         (Side.HOT, ONE, (*HELD, *parts(b5_6_1="abc")), None),
     ],
 )
-def test_only_what_the_source_has_is_dropped_from_the_destination(
+def test_an_undo_drops_only_parts_that_the_source_has(
     to: Side, source: Parts, destination: Parts, drop: str | None
 ) -> None:
     undo = plan_undo(record(to), between(source, destination, to), DAY)
@@ -174,21 +174,21 @@ def test_only_what_the_source_has_is_dropped_from_the_destination(
 
 
 @pytest.mark.parametrize(("to", "is_known"), [(Side.COLD, True), (Side.HOT, False)])
-def test_clones_are_undone_of_what_came_late_and_was_merged_since(to: Side, *, is_known: bool) -> None:
-    """An ATTACH clones parts that were not recorded; merges have taken them and their clones."""
+def test_clones_of_late_parts_are_undone_after_merges(to: Side, *, is_known: bool) -> None:
+    """An ATTACH cloned parts without a record; merges have taken the parts and their clones."""
     clones = (*CLONES, *parts(b7_7_0="l"))
     source, destination = parts(b1_4_2="abclm"), (*HELD, *parts(b5_7_1="abcl"))
-    there = between(source, destination, to)
+    current = between(source, destination, to)
     past = {"hot_past": (*ONE, *LATE), "cold_past": clones}
     if to is Side.HOT:
         past = {"hot_past": clones, "cold_past": (*ONE, *LATE)}
-    assert plan_undo(record(to), there._replace(**past), DAY).drop == ((name("5_7_1"),) if is_known else ())
+    assert plan_undo(record(to), current._replace(**past), DAY).drop == ((name("5_7_1"),) if is_known else ())
     # Of what nothing is left to be seen nobody can tell that the source has it.
     past = {key: tuple(part for part in shown if part not in LATE) for key, shown in past.items()}
-    assert plan_undo(record(to), there._replace(**past), DAY).problem
+    assert plan_undo(record(to), current._replace(**past), DAY).problem
 
 
-def test_of_equal_parts_an_insert_stays() -> None:
+def test_an_undo_keeps_the_insert_among_equal_parts() -> None:
     known = record(Side.HOT)._replace(parts=contents(parts(b1_2_1="abc")))
-    there = between(parts(b1_2_1="abc"), (*HELD, *parts(b5_5_0="abc", b6_6_1="abc")), Side.HOT)
-    assert plan_undo(known, there, DAY).drop == (name("6_6_1"),)
+    current = between(parts(b1_2_1="abc"), (*HELD, *parts(b5_5_0="abc", b6_6_1="abc")), Side.HOT)
+    assert plan_undo(known, current, DAY).drop == (name("6_6_1"),)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an ATTACH has cloned is told by rows and both hashes, and whatever else is new is an obstacle."""
+"""Clones have equal rows and equal hashes, and any other new part is an obstacle."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def test_each_part_gets_its_clone(to: Side) -> None:
     ],
 )
 def test_anything_else_is_no_clone(source: Parts, destination: Parts, problem: str) -> None:
-    told = clones_of(record(), between(source, destination), DAY)
-    assert isinstance(told, str)
-    assert problem in told
+    result = clones_of(record(), between(source, destination), DAY)
+    assert isinstance(result, str)
+    assert problem in result
 
 
-def test_what_is_inserted_on_the_way_back_is_no_clone_and_no_obstacle() -> None:
+def test_an_insert_into_hot_is_no_clone_and_no_obstacle() -> None:
     late = parts(b7_7_0="new", b8_8_0="newer", b9_9_0="c")
     clones = clones_of(record(Side.HOT), between(ONE, (*BOTH, *late), Side.HOT), DAY)
     assert clones == {name("1_1_0"): name("5_5_0"), name("2_2_0"): name("6_6_0")}
@@ -70,7 +70,7 @@ def test_what_is_inserted_on_the_way_back_is_no_clone_and_no_obstacle() -> None:
     ("late", "past", "is_known"),
     [
         pytest.param(parts(b3_4_1="x"), (), False, id="of a block that nobody knows"),
-        pytest.param(parts(b4_4_1="x"), (), True, id="of what was there before"),
+        pytest.param(parts(b4_4_1="x"), (), True, id="of an earlier part"),
         pytest.param(parts(b4_7_2="xnew"), (), False, id="over the clones"),
         pytest.param(parts(b7_8_1="newl"), parts(b7_7_0="new", b8_8_0="l"), True, id="of two inserts"),
         pytest.param(parts(b7_8_1="newab"), parts(b7_7_0="new", b8_8_0="ab"), False, id="like a clone"),
@@ -78,9 +78,11 @@ def test_what_is_inserted_on_the_way_back_is_no_clone_and_no_obstacle() -> None:
         pytest.param(parts(b7_8_2="newl"), parts(b7_8_1="newl"), False, id="of what was merged before"),
     ],
 )
-def test_what_was_merged_on_the_way_back_has_no_clone(late: Parts, past: Parts, *, is_known: bool) -> None:
-    there = between(ONE, (*CLONES, *late), Side.HOT)._replace(hot_past=(*HELD, *past))
-    assert isinstance(clones_of(record(Side.HOT), there, DAY), dict) is is_known
+def test_a_merge_of_late_parts_is_no_obstacle_if_the_parts_are_known(
+    late: Parts, past: Parts, *, is_known: bool
+) -> None:
+    current = between(ONE, (*CLONES, *late), Side.HOT)._replace(hot_past=(*HELD, *past))
+    assert isinstance(clones_of(record(Side.HOT), current, DAY), dict) is is_known
 
 
 @pytest.mark.parametrize(
@@ -93,34 +95,34 @@ def test_what_was_merged_on_the_way_back_has_no_clone(late: Parts, past: Parts, 
         pytest.param(Side.HOT, (*ONE, *LATE), parts(b7_7_0="l"), id="cloned, but not recorded"),
     ],
 )
-def test_what_else_is_new_is_an_obstacle(to: Side, source: Parts, late: Parts) -> None:
-    told = clones_of(record(to), between(source, (*BOTH, *late), to), DAY)
-    assert told == "of 2 parts 0 were not cloned, and 1 other parts are new"
+def test_another_new_part_is_an_obstacle(to: Side, source: Parts, late: Parts) -> None:
+    result = clones_of(record(to), between(source, (*BOTH, *late), to), DAY)
+    assert result == "of 2 parts 0 were not cloned, and 1 other parts are new"
 
 
-def test_rows_are_read_of_clones_and_of_what_they_were_merged_into() -> None:
+def test_checksums_cover_clones_and_parts_merged_from_clones() -> None:
     clones = {name("1_1_0"): name("5_5_0"), name("2_2_0"): name("6_6_0")}
-    there = between(ONE, (*BOTH, *parts(b7_7_0="new")), Side.HOT)
-    assert parts_holding_clones(record(Side.HOT), there, clones, DAY) == [name("5_5_0"), name("6_6_0")]
-    there = between(ONE, parts(b4_4_1="x", b5_6_1="abc", b7_7_0="new"), Side.HOT)
-    assert parts_holding_clones(record(Side.HOT), there, clones, DAY) == [name("5_6_1")]
+    current = between(ONE, (*BOTH, *parts(b7_7_0="new")), Side.HOT)
+    assert parts_holding_clones(record(Side.HOT), current, clones, DAY) == [name("5_5_0"), name("6_6_0")]
+    current = between(ONE, parts(b4_4_1="x", b5_6_1="abc", b7_7_0="new"), Side.HOT)
+    assert parts_holding_clones(record(Side.HOT), current, clones, DAY) == [name("5_6_1")]
 
 
 @pytest.mark.parametrize("field", PartContent._fields)
-def test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal(field: str) -> None:
+def test_a_clone_has_equal_rows_and_equal_hashes(field: str) -> None:
     other: object = 7 if field == "rows" else "0" * 32
     content = CLONES[1].content._replace(**{field: other})  # type: ignore[arg-type]
     changed = CLONES[1]._replace(content=content)
     assert isinstance(clones_of(record(), between(ONE, (*HELD, CLONES[0], changed)), DAY), str)
 
 
-def test_what_the_destination_had_is_no_clone() -> None:
+def test_an_earlier_part_of_the_destination_is_no_clone() -> None:
     had = parts(b4_4_0="c")
     known = record()._replace(held=contents(had))
     assert isinstance(clones_of(known, between(ONE, (*had, CLONES[0])), DAY), str)
 
 
-def test_the_source_is_changed_where_it_is_not_just_as_it_was_recorded() -> None:
+def test_the_source_is_changed_if_it_differs_from_the_record() -> None:
     assert not is_source_changed(record(), between(ONE, BOTH))
     assert is_source_changed(record(), between(MERGED, HELD))
     assert is_source_changed(record(), between((*ONE, *parts(b3_3_0="l")), BOTH))
@@ -138,7 +140,7 @@ def test_the_source_is_changed_where_it_is_not_just_as_it_was_recorded() -> None
         (Side.HOT, MERGED, BOTH, False),
     ],
 )
-def test_what_changed_is_undone_before_anything_is_cloned_again(
+def test_clones_of_a_changed_source_are_undone_before_the_next_attach(
     to: Side, source: Parts, destination: Parts, *, over: bool
 ) -> None:
     assert must_roll_back(record(to), between(source, destination, to)) is over

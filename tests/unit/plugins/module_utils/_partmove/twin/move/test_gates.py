@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A partition is not moved while anything is not as it must be, and each gate says which."""
+"""Gates keep a partition where it is, each with its reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bench() -> TwinBench:
 
 
 def gate_of(bench: TwinBench, destination: Side = Side.COLD, **options: float) -> tuple[GateName, str]:
-    """The gate that defers the partition, and its reason; nothing may have been done."""
+    """Return the gate and the reason of the deferred partition; the run must not have changed anything."""
     report = bench.run(destination, **options)  # type: ignore[arg-type]
     assert not bench.servers.statements
     assert not bench.records
@@ -71,9 +71,7 @@ def only(replica: str, change: Change) -> Change:
         (only("r2", cold(path="/other")), GateName.TWIN_ALIKE, "is at cold:/other, and at cold:/tables"),
     ],
 )
-def test_tables_that_are_no_twins_are_left_alone(
-    bench: TwinBench, change: Change, gate: GateName, reason: str
-) -> None:
+def test_unfit_tables_defer(bench: TwinBench, change: Change, gate: GateName, reason: str) -> None:
     bench.servers.change = change
     found, said = gate_of(bench)
     assert found is gate
@@ -104,7 +102,7 @@ def test_tables_that_are_no_twins_are_left_alone(
         ),
     ],
 )
-def test_what_goes_on_is_told(
+def test_activity_defers_with_its_reason(
     bench: TwinBench, replica: str, activity: ActivityInProgress, gate: GateName, reason: str
 ) -> None:
     bench.servers.unrests = {replica: activity}
@@ -114,7 +112,7 @@ def test_what_goes_on_is_told(
     assert reason in said
 
 
-def test_what_goes_on_with_another_partition_is_let_be(bench: TwinBench) -> None:
+def test_activity_of_another_partition_does_not_defer(bench: TwinBench) -> None:
     no_links = {"another": "it is broken"}
     bench.servers.unrests = {
         "r1": ActivityInProgress((), {"other": ["a merge"]}, {"default": 100}, 9e9, no_links)
@@ -123,7 +121,7 @@ def test_what_goes_on_with_another_partition_is_let_be(bench: TwinBench) -> None
 
 
 @pytest.mark.parametrize("side", list(Side))
-def test_a_replica_that_is_behind_defers(bench: TwinBench, side: Side) -> None:
+def test_a_lagging_replica_defers(bench: TwinBench, side: Side) -> None:
     table = bench.twins.tables[side]
     bench.twins.insert(side, ("late",))
     table.late_on_r2 = {max(table.parts)}
@@ -140,18 +138,18 @@ def test_young_parts_stay_in_hot(bench: TwinBench) -> None:
     assert bench.run(Side.HOT, min_age=60).moved.keys() == {DAY}
 
 
-def test_equal_parts_are_told_before_anything_is_done(bench: TwinBench) -> None:
+def test_equal_parts_in_the_source_defer(bench: TwinBench) -> None:
     bench.twins.insert(Side.HOT, ROWS)
     assert gate_of(bench)[0] is GateName.PARTS_DISTINCT
 
 
 @pytest.mark.parametrize("destination", list(Side))
-def test_what_both_tables_have_without_a_record_is_no_clone(destination: Side) -> None:
+def test_equal_parts_in_both_tables_without_a_record_defer(destination: Side) -> None:
     bench = TwinBench(Twins(ROWS, at=Side.HOT))
     bench.twins.insert(Side.COLD, ROWS)
     assert gate_of(bench, destination)[0] is GateName.TWIN_APART
 
 
-def test_a_partition_that_is_nowhere_is_told() -> None:
+def test_an_absent_partition_defers() -> None:
     bench = TwinBench(Twins())
     assert gate_of(bench)[0] is GateName.PARTITION_EXISTS

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A merged part is known for its clones only where nothing else can be in it, and nothing is missing."""
+"""Clones are recognised in a merged part only if it certainly contains exactly these clones."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ RECORD = TwinRecord(Side.COLD, "h", "c", contents(SOURCE), contents(HELD), {}, (
 
 
 def came(new: Parts, past: Parts, held: Parts = HELD) -> tuple[list[str], list[str]]:
-    """Names of clones as they came, and of what else is new."""
-    there = PartsOf(SOURCE, (*held, *new), (), past)
+    """Return the names of clones, as they were cloned, and of other new parts."""
+    current = PartsOf(SOURCE, (*held, *new), (), past)
     record = RECORD._replace(held=contents(held))
-    both = resolve_merged(record, there, new, DAY, frozenset(RECORD.parts.values()))
+    both = resolve_merged(record, current, new, DAY, frozenset(RECORD.parts.values()))
     clones, others = ([part.name.removeprefix(f"{DAY}_") for part in found] for found in both)
     return clones, others
 
 
-def test_clones_are_known_in_what_was_merged_of_them() -> None:
+def test_clones_are_recognised_in_a_merged_part() -> None:
     assert came(parts(b5_7_1="abcd"), CLONES) == (["5_5_0", "6_6_0", "7_7_0"], [])
     assert came((*parts(b5_6_1="abc"), CLONES[2]), CLONES[:2]) == (["5_5_0", "6_6_0", "7_7_0"], [])
 
 
-def test_and_in_what_was_merged_again() -> None:
+def test_clones_are_recognised_after_two_merges() -> None:
     assert came(parts(b5_7_2="abcd"), (*CLONES, *parts(b5_6_1="abc"))) == (["5_5_0", "6_6_0", "7_7_0"], [])
 
 
@@ -63,7 +63,7 @@ def test_and_in_what_was_merged_again() -> None:
         (parts(b5_7_1="abcd"), ()),
         # A clone was dropped, and the merge skipped over it.
         (parts(b5_7_1="abd"), CLONES),
-        # A part that was there before is in it, as is one that nobody recorded.
+        # An earlier part is inside, or a part without a record.
         (parts(b4_7_1="xabcd"), (*CLONES, *HELD)),
         (parts(b5_8_1="abcde"), (*CLONES, *parts(b8_8_0="e"))),
         (parts(b5_8_1="abcde"), CLONES),
@@ -74,23 +74,23 @@ def test_and_in_what_was_merged_again() -> None:
         (parts(b5_7_2="abcd"), (*CLONES, *parts(b5_5_1="c"))),
     ],
 )
-def test_whatever_is_not_certain_stays_as_it_is(new: Parts, past: Parts) -> None:
+def test_an_uncertain_part_is_no_clone(new: Parts, past: Parts) -> None:
     assert came(new, past) == ([], [part.name.removeprefix(f"{DAY}_") for part in new])
 
 
 @pytest.mark.parametrize("rows", ["ab", "abcd"])
-def test_what_the_destination_had_is_in_no_clone_whatever_it_is_equal_to(rows: str) -> None:
-    """It was merged of parts that equal recorded ones, and then with others, or equals one by now."""
+def test_a_part_with_earlier_rows_of_the_destination_is_no_clone(rows: str) -> None:
+    """The part was merged from parts equal to recorded parts and from others, or equals a recorded part."""
     had = parts(b3_4_1="cd")
     past = (*had, *parts(b3_3_0="c", b4_4_0="d", b5_5_0="ab"))
     assert came(parts(b3_5_2=rows), past, had) == ([], ["3_5_2"])
 
 
-def test_a_part_that_equals_a_recorded_one_is_its_clone_however_it_was_made() -> None:
+def test_a_part_equal_to_a_recorded_part_is_its_clone() -> None:
     assert came(parts(b5_5_1="ab"), CLONES[:1]) == (["5_5_1"], [])
 
 
-def test_hashes_of_what_is_past_count_and_not_its_rows_alone() -> None:
+def test_hashes_of_inactive_parts_count() -> None:
     other = TwinPart(f"{DAY}_6_6_0", PartContent(1, "another", "hash"))
     assert came(parts(b5_6_1="abc"), (CLONES[0], other)) == ([], ["5_6_1"])
 
@@ -106,6 +106,6 @@ def test_hashes_of_what_is_past_count_and_not_its_rows_alone() -> None:
         ("5_6_1_8", "5_5_0 6_6_0", False),
     ],
 )
-def test_a_part_is_made_of_others_that_have_all_its_blocks(part: str, others: str, *, made: bool) -> None:
+def test_a_part_is_made_of_the_parts_with_all_its_blocks(part: str, others: str, *, made: bool) -> None:
     known = parse_names([f"{DAY}_{each}" for each in [part, *others.split()]], DAY, "here")
     assert is_made_of(known[0], known[1:]) is made

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Merges that were stopped go on, however a run ends, and whatever the next one is asked for."""
+"""Stopped merges are started again, however a run ends, and whatever the next run is asked for."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def bench_of(destination: Side) -> TwinBench:
 
 
 def trace_of(destination: Side) -> list[str]:
-    """The steps of a run that nothing disturbs."""
+    """The steps of an undisturbed run."""
     script = Script()
     assert bench_of(destination).run(destination, script, stop_merges=True).moved.keys() == {DAY}
     return script.trace
 
 
-def test_they_are_stopped_from_the_record_on_until_before_it_is_removed() -> None:
+def test_merges_are_stopped_between_the_first_record_and_its_removal() -> None:
     trace = [
         each
         for each in trace_of(Side.COLD)
@@ -52,7 +52,7 @@ def test_they_are_stopped_from_the_record_on_until_before_it_is_removed() -> Non
 
 @BOTH_WAYS
 @pytest.mark.parametrize("merged", list(Side), ids=lambda side: f"merge in {side.value}")
-def test_a_merge_at_any_step_needs_nobody(destination: Side, merged: Side) -> None:
+def test_a_merge_at_any_step_needs_no_manual_action(destination: Side, merged: Side) -> None:
     for number in range(len(trace_of(destination))):
         bench = bench_of(destination)
         script = Script()
@@ -66,7 +66,7 @@ def test_a_merge_at_any_step_needs_nobody(destination: Side, merged: Side) -> No
 
 @BOTH_WAYS
 @pytest.mark.parametrize("partition", [DAY, "20200101"])
-def test_after_a_run_that_was_killed_the_next_one_starts_them(destination: Side, partition: str) -> None:
+def test_the_next_run_starts_the_merges_of_a_killed_run(destination: Side, partition: str) -> None:
     for number in range(len(trace_of(destination))):
         bench = bench_of(destination)
         script = Script()
@@ -82,7 +82,7 @@ def test_after_a_run_that_was_killed_the_next_one_starts_them(destination: Side,
 
 
 @pytest.mark.parametrize("steps", range(12))
-def test_a_run_that_takes_a_partition_up_says_that_it_stops_them(steps: int) -> None:
+def test_a_run_that_continues_a_move_records_that_merges_are_stopped(steps: int) -> None:
     bench = bench_of(Side.COLD)
     first = Script()
     first.actions[trace_of(Side.COLD).index("servers attach")] = first.die
@@ -99,7 +99,7 @@ def test_a_run_that_takes_a_partition_up_says_that_it_stops_them(steps: int) -> 
 
 
 @BOTH_WAYS
-def test_an_error_at_any_step_leaves_none_stopped(destination: Side) -> None:
+def test_an_error_at_any_step_leaves_no_merges_stopped(destination: Side) -> None:
     for number in range(len(trace_of(destination))):
         bench = bench_of(destination)
         script = Script()
@@ -113,7 +113,7 @@ def test_an_error_at_any_step_leaves_none_stopped(destination: Side) -> None:
         assert not bench.twins.stopped
 
 
-def test_a_server_that_cannot_be_told_is_told_later() -> None:
+def test_a_later_run_starts_merges_on_a_failing_server() -> None:
     bench = bench_of(Side.COLD)
     set_merges = bench.servers.set_merges
 
@@ -134,7 +134,7 @@ def test_a_server_that_cannot_be_told_is_told_later() -> None:
     assert not bench.twins.stopped
 
 
-def test_check_mode_tells_that_they_would_be_started() -> None:
+def test_check_mode_reports_merges_that_it_would_start() -> None:
     bench = bench_of(Side.COLD)
     script = Script()
     script.actions[trace_of(Side.COLD).index("servers attach")] = script.die

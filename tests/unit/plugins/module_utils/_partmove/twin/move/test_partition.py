@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A partition gives no statement without its lease, and waits for a replica that is behind."""
+"""A partition executes no statement without its lease, and waits for lagging replicas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.memory.interleaving import Script
 from support.memory.twins import DAY, TwinBench, Twins
 
 
-def test_a_replica_that_is_behind_is_waited_for_between_the_tables_only() -> None:
+def test_a_run_waits_for_a_lagging_replica_only_between_the_tables() -> None:
     bench = TwinBench(Twins(("a",)))
     trace = Script()
     TwinBench(Twins(("a",))).run(Side.COLD, trace)
@@ -35,7 +35,7 @@ def test_a_replica_that_is_behind_is_waited_for_between_the_tables_only() -> Non
     assert bench.run(Side.COLD).moved.keys() == {DAY}
 
 
-def test_no_statement_is_given_under_a_lease_that_is_lost() -> None:
+def test_no_statement_is_executed_after_the_lease_is_lost() -> None:
     bench = TwinBench(Twins(("a",)))
     trace = Script()
     TwinBench(Twins(("a",))).run(Side.COLD, trace)

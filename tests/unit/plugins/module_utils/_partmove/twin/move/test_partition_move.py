@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A motion tells what it did, gives statements in their order, and gives up on what keeps changing."""
+"""A move reports its outcome, executes statements in order, and gives up on partitions that keep changing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.memory.twins import DAY, PATH, REPLICAS, TwinBench, Twins
 
 
 def insert_before_attach(bench: TwinBench, times: int) -> None:
-    """Let an insert come to the hot table right before each ATTACH, so many times."""
+    """Insert into the hot table right before each ATTACH, so many times."""
     attach, left = bench.servers.attach, list(range(times))
 
     def attach_with_an_insert(*args: object) -> str:
@@ -61,7 +61,7 @@ def test_an_insert_during_the_move_is_left_behind() -> None:
     assert (row["shard_path"], row["left_behind"]) == (PATH, [f"{DAY}_2_2_0"])
 
 
-def test_what_keeps_changing_is_given_up_and_put_right() -> None:
+def test_a_partition_that_keeps_changing_is_undone_and_deferred() -> None:
     bench = TwinBench(Twins(("a",)))
     insert_before_attach(bench, times=9)
     report = bench.run(Side.COLD)
@@ -72,7 +72,7 @@ def test_what_keeps_changing_is_given_up_and_put_right() -> None:
     assert not bench.twins.tables[Side.COLD].parts
 
 
-def test_a_part_that_a_server_will_not_drop_keeps_its_record() -> None:
+def test_the_record_stays_while_a_server_refuses_to_drop_a_part() -> None:
     bench = TwinBench(Twins(("a",)))
     bench.servers.drop = lambda *_args: False  # type: ignore[method-assign]
     report = bench.run(Side.COLD)
@@ -84,7 +84,7 @@ def test_a_part_that_a_server_will_not_drop_keeps_its_record() -> None:
 
 
 @pytest.mark.parametrize("destination", list(Side))
-def test_rows_are_compared_where_that_is_asked_for(destination: Side) -> None:
+def test_rows_are_compared_if_the_option_asks_for_it(destination: Side) -> None:
     for replica, side in product(REPLICAS, Side):
         bench = TwinBench(Twins(("a",), ("b", "c"), at=destination.other))
         bench.servers.rotten = {(replica, side)}
@@ -98,7 +98,7 @@ def test_rows_are_compared_where_that_is_asked_for(destination: Side) -> None:
         assert bench.twins.rows == bench.twins.inserted
 
 
-def test_rows_are_read_from_the_source_before_they_are_there_twice() -> None:
+def test_the_source_is_read_before_the_attach() -> None:
     bench = TwinBench(Twins(("a",)))
     script = Script()
     bench.run(Side.COLD, script, checksums=True)
@@ -107,7 +107,7 @@ def test_rows_are_read_from_the_source_before_they_are_there_twice() -> None:
     assert [number < attach for number in read] == [True, True, False, False]
 
 
-def test_a_record_of_other_tables_is_left_to_a_person() -> None:
+def test_a_record_of_other_tables_needs_manual_action() -> None:
     bench = TwinBench(Twins(("a",)))
     bench.servers.silent_after = lambda _statement: True
     bench.run(Side.COLD)
@@ -121,7 +121,7 @@ def test_a_record_of_other_tables_is_left_to_a_person() -> None:
 
 
 def interrupted(bench: TwinBench, destination: Side) -> None:
-    """Let the answer to an ATTACH be lost, so that a record is left and clones that no run has seen."""
+    """Lose the answer to an ATTACH, which leaves a record and unverified clones."""
     bench.servers.silent_after = lambda statement: statement.startswith("attach")
     bench.run(destination)
     bench.servers.silent_after = lambda _statement: False
@@ -129,8 +129,8 @@ def interrupted(bench: TwinBench, destination: Side) -> None:
     assert bench.twins.tables[destination].parts
 
 
-def test_what_changed_since_it_was_recorded_is_undone_and_not_cloned_again() -> None:
-    """Each ATTACH would clone something else, and rows would be there as often as runs are."""
+def test_a_source_that_changed_since_the_record_is_undone_and_not_cloned_again() -> None:
+    """Otherwise each ATTACH would clone other parts, and the rows would multiply with each run."""
     bench = TwinBench(Twins(("a",), ("b", "c")))
     interrupted(bench, Side.COLD)
     bench.twins.insert(Side.HOT, ("late",))
@@ -144,10 +144,10 @@ def test_what_changed_since_it_was_recorded_is_undone_and_not_cloned_again() -> 
 
 
 @pytest.mark.parametrize("is_shown", [True, False])
-def test_merges_of_what_was_cloned_and_came_late_are_undone(*, is_shown: bool) -> None:
-    """As seen on servers: a late part is cloned, no clone can be dropped at once, and both tables merge.
+def test_merges_of_clones_and_of_late_clones_are_undone(*, is_shown: bool) -> None:
+    """From real servers: a late part is cloned, no clone can be dropped at once, and both tables merge.
 
-    What was merged of clones is known by their names, whether or not the servers show these still.
+    Merged clones are recognised by their names, whether or not the servers still list the clones.
     """
     bench = TwinBench(Twins(("a",), ("b", "c")))
     drop = bench.servers.drop
@@ -172,7 +172,7 @@ def test_merges_of_what_was_cloned_and_came_late_are_undone(*, is_shown: bool) -
     assert not bench.twins.tables[Side.HOT].parts
 
 
-def test_inserts_on_the_way_back_are_no_obstacle() -> None:
+def test_inserts_into_hot_are_no_obstacle() -> None:
     bench = TwinBench(Twins(("a",), at=Side.COLD))
     insert_before_attach(bench, times=1)
     assert bench.run(Side.HOT, checksums=True).moved.keys() == {DAY}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whatever happens between two steps of a move to the twin or back, no row is lost, and none stays twice."""
+"""Whatever happens between two steps of a move in either direction, no row is lost or stays twice."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def bench_of(destination: Side) -> TwinBench:
 
 
 def steps_of(destination: Side) -> int:
-    """How many steps a run takes that nothing disturbs."""
+    """Count the steps of an undisturbed run."""
     script = Script()
     bench = bench_of(destination)
     assert bench.run(destination, script).moved.keys() == {DAY}
@@ -69,7 +69,7 @@ def steps_of(destination: Side) -> int:
 
 
 def settle(bench: TwinBench, destination: Side) -> TwinReport:
-    """Run again until nothing is open, and judge what there is in the end."""
+    """Run again until no partition is open, and check the rows at the end."""
     for _run in range(3):
         report = bench.run(destination)
         bench.twins.check_nothing_lost()
@@ -96,7 +96,7 @@ def test_an_act_at_any_step_loses_nothing(destination: Side, act: Act) -> None:
 
 @BOTH_WAYS
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
-def test_a_run_killed_at_any_step_is_taken_up_in_either_direction(destination: Side, act: Act) -> None:
+def test_a_run_in_either_direction_continues_after_a_kill_at_any_step(destination: Side, act: Act) -> None:
     for number in range(steps_of(destination)):
         for then in Side:
             bench = bench_of(destination)
@@ -109,7 +109,7 @@ def test_a_run_killed_at_any_step_is_taken_up_in_either_direction(destination: S
 
 
 @BOTH_WAYS
-def test_two_acts_at_any_steps_from_the_look_before_the_record_on_lose_nothing(destination: Side) -> None:
+def test_two_acts_at_any_steps_after_the_first_read_lose_nothing(destination: Side) -> None:
     trace = Script()
     bench_of(destination).run(destination, trace)
     first = next(
@@ -128,7 +128,7 @@ def test_two_acts_at_any_steps_from_the_look_before_the_record_on_lose_nothing(d
 @BOTH_WAYS
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 @pytest.mark.parametrize("statement", ["attach", "drop"])
-def test_a_lost_answer_is_found_out(destination: Side, act: Act, statement: str) -> None:
+def test_a_run_recovers_from_a_lost_answer(destination: Side, act: Act, statement: str) -> None:
     bench = bench_of(destination)
     bench.servers.silent_after = lambda given: given.startswith(statement)
     report = bench.run(destination)
@@ -140,7 +140,7 @@ def test_a_lost_answer_is_found_out(destination: Side, act: Act, statement: str)
 
 
 @BOTH_WAYS
-def test_a_quiet_partition_is_taken_up_after_a_kill_and_arrives(destination: Side) -> None:
+def test_a_partition_arrives_after_a_kill_at_any_step(destination: Side) -> None:
     for number in range(steps_of(destination)):
         bench = bench_of(destination)
         script = Script()
@@ -155,8 +155,8 @@ def test_a_quiet_partition_is_taken_up_after_a_kill_and_arrives(destination: Sid
         assert bench.twins.rows == bench.twins.inserted
 
 
-def test_an_insert_of_the_same_rows_is_no_clone_where_an_undo_of_it_was_killed() -> None:
-    """Of two equal parts one was dropped, and nobody can tell which: the other is no clone any more."""
+def test_an_insert_of_the_same_rows_is_no_clone_after_a_killed_undo() -> None:
+    """One of two equal parts was dropped, and it is unknown which: the other part is no clone any more."""
     trace = Script()
     bench_of(Side.HOT).run(Side.HOT, trace)
     attach = trace.trace.index("servers attach")
@@ -173,7 +173,7 @@ def test_an_insert_of_the_same_rows_is_no_clone_where_an_undo_of_it_was_killed()
 
 @BOTH_WAYS
 @pytest.mark.parametrize("at", ["servers parts r1", "servers drop"])
-def test_clones_that_are_merged_right_after_the_attach_need_nobody(destination: Side, at: str) -> None:
+def test_clones_merged_right_after_the_attach_need_no_manual_action(destination: Side, at: str) -> None:
     trace = Script()
     bench_of(destination).run(destination, trace)
     attach = trace.trace.index("servers attach")
@@ -187,17 +187,17 @@ def test_clones_that_are_merged_right_after_the_attach_need_nobody(destination: 
 
 
 @BOTH_WAYS
-def test_a_merge_in_both_tables_between_the_look_and_the_drop_needs_nobody(destination: Side) -> None:
-    """Also where the run is killed while it undoes what the clones were merged into."""
+def test_a_merge_in_both_tables_before_the_drop_needs_no_manual_action(destination: Side) -> None:
+    """Also if the run is killed while it drops the part that the clones were merged into."""
     trace = Script()
     bench_of(destination).run(destination, trace)
     number = trace.trace.index("servers drop hot" if destination is Side.COLD else "servers drop cold")
-    look = max(i for i, each in enumerate(trace.trace[:number]) if each == "servers parts r2")
+    read = max(i for i, each in enumerate(trace.trace[:number]) if each == "servers parts r2")
     known = 0
-    for killed in range(look + 2, look + 26):
+    for killed in range(read + 2, read + 26):
         bench = bench_of(destination)
         script = Script()
-        script.actions[look + 1] = partial(merge(*Side), bench.twins)
+        script.actions[read + 1] = partial(merge(*Side), bench.twins)
         script.actions[killed] = script.die
         with suppress(Died):
             bench.run(destination, script)
@@ -209,8 +209,8 @@ def test_a_merge_in_both_tables_between_the_look_and_the_drop_needs_nobody(desti
     assert known > 16
 
 
-def test_an_insert_of_the_same_rows_before_an_attach_of_a_killed_run_is_no_clone() -> None:
-    """The record is there, the ATTACH was never given, and the destination has a new part that is equal."""
+def test_an_insert_of_the_same_rows_before_an_attach_is_no_clone() -> None:
+    """The record exists, the ATTACH was never executed, and the destination has an equal new part."""
     bench = TwinBench(Twins(FIRST, at=Side.COLD))
     script = Script()
     trace = Script()

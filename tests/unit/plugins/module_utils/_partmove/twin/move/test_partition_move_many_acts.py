@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Many acts at any steps, kills and statements that are refused, in an order that a seed decides.
+"""Many acts at any steps, kills and refused statements, in an order that a seed decides.
 
 RUNS says how many; each of them can be done again by its number.
 """
@@ -34,14 +34,14 @@ ATTEMPTS, MOST_ACTS, STEPS = 3, 4, 30
 
 
 class Schedule:
-    """A partition of two parts, and what may happen to it."""
+    """A partition of two parts, and the acts on it."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
         self.destination = random.choice(list(Side))
         self.bench = TwinBench(Twins(FIRST, SECOND, at=self.destination.other))
         self.twins = self.bench.twins
-        self.told: list[str] = []
+        self.events: list[str] = []
         self._refused = random.choice((0.0, 0.2, 0.5))
         self._drop = self.bench.servers.drop
         self.bench.servers.drop = self._drop_or_not  # type: ignore[method-assign]
@@ -60,7 +60,7 @@ class Schedule:
     def act(self) -> None:
         """Let something happen to the tables."""
         kind = self.random.choice(("insert", "same", "second", "merge", "merge", "merge both", "forget"))
-        self.told.append(kind)
+        self.events.append(kind)
         if kind == "merge":
             self.twins.merge(self.random.choice(list(Side)))
         elif kind == "merge both":
@@ -70,7 +70,7 @@ class Schedule:
             for table in self.twins.tables.values():
                 table.past.clear()
         else:
-            rows = {"same": FIRST, "second": SECOND}.get(kind, (f"late {len(self.told)}",))
+            rows = {"same": FIRST, "second": SECOND}.get(kind, (f"late {len(self.events)}",))
             self.twins.insert(Side.HOT, rows)
 
     def script(self) -> Script:
@@ -83,15 +83,15 @@ class Schedule:
         return script
 
     def _die(self, script: Script) -> None:
-        self.told.append("killed")
+        self.events.append("killed")
         script.die()
 
 
 def explore(schedule: Schedule) -> None:
-    """Runs in either direction with whatever happens, and then some that nothing disturbs."""
+    """Run in either direction with random acts, and then a few times without."""
     for attempt in range(schedule.random.randint(1, ATTEMPTS)):
         destination = schedule.random.choice(list(Side)) if attempt else schedule.destination
-        schedule.told.append(f"to {destination.value}")
+        schedule.events.append(f"to {destination.value}")
         with suppress(Died):
             schedule.bench.run(destination, schedule.script())
     schedule.calm()
@@ -107,20 +107,20 @@ def explore(schedule: Schedule) -> None:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_nothing_is_lost_nor_there_twice_for_good(part: int) -> None:
+def test_no_row_is_lost_or_stays_twice(part: int) -> None:
     for number in range(part, RUNS, 4):
         schedule = Schedule(Random(number))
         try:
             explore(schedule)
         except AssertionError as error:
-            told = ", ".join(schedule.told)
+            events = ", ".join(schedule.events)
             raise AssertionError(
-                f"run {number}, {told}; statements {schedule.bench.servers.statements}: {error}"
+                f"run {number}, {events}; statements {schedule.bench.servers.statements}: {error}"
             ) from error
 
 
 def test_steps_lead_where_the_transitions_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of all pairs of states that the schedules show one after the other, none is missing in the table."""
+    """The table contains every pair of successive states in the schedules."""
     shown: set[tuple[TwinState, TwinState]] = set()
     take_step = PartitionMove._take_step
 

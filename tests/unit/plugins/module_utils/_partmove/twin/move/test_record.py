@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A record is read as it was written, written only under the lease, and removed only where it is the same."""
+"""A record is read as written, written only under the lease, and removed only if unchanged."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_nothing_is_written_without_the_lease(hot: MemoryStore, records: Records
     assert records.read(["p", "q"]) == {"p": kept}
 
 
-def test_another_record_is_neither_replaced_nor_removed(records: Records, lease: Lease) -> None:
+def test_a_changed_record_is_neither_replaced_nor_removed(records: Records, lease: Lease) -> None:
     kept = records.create(lease, "p", RECORD)
     with pytest.raises(LeaseLost, match="has changed since this run read it: node exists"):
         records.create(lease, "p", RECORD)
@@ -91,7 +91,7 @@ def test_another_record_is_neither_replaced_nor_removed(records: Records, lease:
         (b'"held":{},', b"", "held is missing"),
     ],
 )
-def test_what_is_no_record_is_refused(
+def test_an_invalid_record_is_refused(
     hot: MemoryStore, records: Records, lease: Lease, old: bytes, new: bytes, message: str
 ) -> None:
     records.create(lease, "p", RECORD)

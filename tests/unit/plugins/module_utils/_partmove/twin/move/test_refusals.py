@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is said of partitions that stay tells what was seen, and what a person can do."""
+"""Refusals have a reason and a remedy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RECORD = TwinRecord(
 
 
 @pytest.mark.parametrize(
-    ("refusal", "gate", "told"),
+    ("refusal", "gate", "text"),
     [
         (absent(), GateName.PARTITION_EXISTS, "partition_id"),
         (keeps_changing("of 2 parts 1 were not cloned"), GateName.CLONES_EQUAL, "of 2 parts 1 were not"),
@@ -41,6 +41,6 @@ RECORD = TwinRecord(
         ),
     ],
 )
-def test_a_refusal_tells_its_gate_and_the_way_out(refusal: Refusal, gate: GateName, told: str) -> None:
+def test_a_refusal_has_its_gate_and_a_remedy(refusal: Refusal, gate: GateName, text: str) -> None:
     assert refusal.gate is gate
-    assert told in f"{refusal.reason}. {refusal.remedy}"
+    assert text in f"{refusal.reason}. {refusal.remedy}"

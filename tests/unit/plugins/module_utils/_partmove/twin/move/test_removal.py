@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Parts leave a table by their names, and what was inserted meanwhile stays."""
+"""Parts are dropped by their names, and parts inserted meanwhile stay."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def steps() -> Script:
     return script
 
 
-def test_the_clone_of_a_part_that_was_merged_is_dropped_and_the_rest_goes_on() -> None:
+def test_the_clone_of_a_merged_part_is_dropped_and_the_move_continues() -> None:
     bench = TwinBench(Twins(("a",), ("b",)))
     script = Script()
     first_drop = steps().trace.index("servers drop hot")
-    # After the look by which every clone is there, and before that is recorded.
+    # After the read that finds every clone, and before the clones are recorded.
     script.actions[first_drop - 3] = lambda: bench.twins.merge(Side.HOT)
     report = bench.run(Side.COLD, script)
     assert report.moved[DAY].parts == 1

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A report has each partition once, and tells the journal what stayed."""
+"""A report has each partition once, and writes deferred partitions to the journal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.memory.moves import ListJournal
 REFUSAL = Refusal(GateName.TWIN_EVEN, "a reason", "a remedy")
 
 
-def test_what_nothing_was_said_about_is_open() -> None:
+def test_partitions_without_an_outcome_are_open() -> None:
     report = TwinReport("/a", deferred={"2": REFUSAL}, failed={"3": REFUSAL}, unchanged={"4"})
     assert not report.is_changed
     report.moved["1"] = MovedTwin("1", 1, 2, 3, (), None)
@@ -26,11 +26,11 @@ def test_what_nothing_was_said_about_is_open() -> None:
     assert report.is_changed
 
 
-def test_a_statement_that_was_given_in_vain_is_a_change() -> None:
+def test_a_statement_without_effect_is_a_change() -> None:
     assert TwinReport("/a", deferred={"2": REFUSAL}, touched={"2"}).is_changed
 
 
-def test_the_journal_is_told_what_stayed() -> None:
+def test_the_journal_gets_partitions_that_stayed() -> None:
     journal = ListJournal()
     TwinReport("/a", deferred={"2": REFUSAL, "1": REFUSAL}, failed={"3": REFUSAL}).record_refusals(journal)
     row = {"shard_path": "/a", "gate": "twin_even", "reason": "a reason"}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run looks before it writes, takes the lease, and does nothing in check mode."""
+"""A run reads before it writes, takes the lease, and changes nothing in check mode."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bench() -> TwinBench:
     return TwinBench(Twins(("a",), ("b", "c")))
 
 
-def test_check_mode_tells_the_statements_and_gives_none(bench: TwinBench) -> None:
+def test_check_mode_lists_the_statements_and_executes_none(bench: TwinBench) -> None:
     before = bench.hot.data()
     report = bench.run(Side.COLD, check_mode=True)
     assert report.statements == [
@@ -42,11 +42,11 @@ def test_check_mode_tells_the_statements_and_gives_none(bench: TwinBench) -> Non
     assert bench.hot.data() == before
 
 
-def test_check_mode_looks_at_the_gates(bench: TwinBench) -> None:
+def test_check_mode_checks_the_gates(bench: TwinBench) -> None:
     assert bench.run(Side.COLD, check_mode=True, min_age=9e9).deferred[DAY].gate is GateName.OLD_ENOUGH
 
 
-def test_nothing_is_written_where_nothing_is_to_be_done(bench: TwinBench) -> None:
+def test_nothing_is_written_without_work(bench: TwinBench) -> None:
     bench.run(Side.COLD)
     before = bench.hot.data()
     report = bench.run(Side.COLD)
@@ -65,7 +65,7 @@ def test_a_partition_that_another_run_works_on_is_deferred(bench: TwinBench) -> 
     assert bench.servers.statements == []
 
 
-def test_a_server_that_is_silent_defers(bench: TwinBench) -> None:
+def test_a_silent_server_defers(bench: TwinBench) -> None:
     def silent(_tables: object) -> object:
         raise PartMoveError("r1 is down")
 
@@ -74,10 +74,8 @@ def test_a_server_that_is_silent_defers(bench: TwinBench) -> None:
 
 
 @pytest.mark.parametrize("down", [("r1",), ("r2",), ("r1", "r2")])
-def test_all_partitions_are_found_where_one_server_tells_them(
-    bench: TwinBench, down: tuple[str, ...]
-) -> None:
-    """What cannot be listed on one replica is deferred, so that other shard paths are worked on."""
+def test_one_server_is_enough_to_find_all_partitions(bench: TwinBench, down: tuple[str, ...]) -> None:
+    """Partitions of a silent replica are deferred, so that the run continues with other shard paths."""
 
     def silent(tables: TwinTables) -> TwinTables:
         if tables.replica.name in down:
@@ -105,7 +103,7 @@ def test_a_lease_that_is_lost_is_taken_again(bench: TwinBench) -> None:
 
 
 class Counting(UnlimitedPace):
-    """Counts what is worked on."""
+    """Counts the parts that a run works on."""
 
     def __init__(self, bench: TwinBench) -> None:
         self.parts_at_once = 1
@@ -131,7 +129,7 @@ def test_replicas_are_read_with_their_hosts(bench: TwinBench) -> None:
         read_replicas(store, "/tables/01/none")
 
 
-def test_a_partition_on_its_way_is_found_where_the_source_has_it_no_more(bench: TwinBench) -> None:
+def test_a_recorded_partition_is_found_after_it_left_the_source(bench: TwinBench) -> None:
     script = Script()
     trace = Script()
     TwinBench(Twins(("a",), ("b", "c"))).run(Side.COLD, trace)

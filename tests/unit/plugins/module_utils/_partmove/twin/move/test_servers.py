@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
 from support.memory.twins import content_of, table_of
 
 
-def test_the_sides_are_each_other() -> None:
+def test_each_side_is_the_other_of_its_other() -> None:
     assert [side.other for side in Side] == [Side.COLD, Side.HOT]
 
 
@@ -25,6 +25,6 @@ def test_what_is_of_a_side_is_of_its_table() -> None:
     tables = TwinTables(TwinReplica("r1", ""), "a server", hot, cold)
     assert (tables.on(Side.HOT), tables.on(Side.COLD)) == (hot, cold)
     assert (str(hot), cold.place) == ("db.hits", "cold:/tables/01/hits")
-    there = PartsOf((TwinPart("a", content_of(("x",))),), ())
-    assert [part.name for part in there.on(Side.HOT)] == ["a"]
-    assert there.on(Side.COLD) == ()
+    current = PartsOf((TwinPart("a", content_of(("x",))),), ())
+    assert [part.name for part in current.on(Side.HOT)] == ["a"]
+    assert current.on(Side.COLD) == ()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tables and parts, as the domain knows them."""
+"""Tables and parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
 from support.memory.twins import ModelTable, table_of
 
 
-def test_each_side_has_another_one_and_its_table() -> None:
+def test_each_side_has_another_side_and_its_table() -> None:
     tables = TwinTables(TwinReplica("r1", ""), "server", table_of(Side.HOT, "r1"), table_of(Side.COLD, "r1"))
     assert [side.other for side in Side] == [Side.COLD, Side.HOT]
     assert [tables.on(side).name for side in Side] == ["hits", "hits_cold"]

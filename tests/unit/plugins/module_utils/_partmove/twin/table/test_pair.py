@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tables are told apart by their places, and whose name it is by how twins are named."""
+"""Places identify the tables; the naming of twins decides which table has the name."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def test_the_name_is_that_of_the_table_whose_twin_is_named_after_it(home: str, a
 @pytest.mark.parametrize(
     "other", [pair(away="visits"), pair(home="hits_cold", away="hits_cold_hot"), pair(database="other")]
 )
-def test_names_that_do_not_belong_together_are_refused(other: TablePair) -> None:
+def test_names_of_unrelated_tables_are_refused(other: TablePair) -> None:
     with pytest.raises(PartMoveError, match=r"neither is named as \{table\}_cold"):
         locate_name(other, TWIN)
 
 
-def test_moves_take_the_table_with_the_name_for_the_hot_one() -> None:
-    there = pair(home="hits_cold", away="hits")
-    tables = as_twin_tables(there, Side.COLD)
-    assert (tables.hot, tables.cold, tables.home) == (there.away, there.home, Side.COLD)
+def test_for_moves_the_table_with_the_name_is_hot() -> None:
+    exchanged = pair(home="hits_cold", away="hits")
+    tables = as_twin_tables(exchanged, Side.COLD)
+    assert (tables.hot, tables.cold, tables.home) == (exchanged.away, exchanged.home, Side.COLD)
     assert refuse_tables(PATH, [tables, as_twin_tables(pair("r2", "hits_cold", "hits"), Side.COLD)]) is None
     # Where one replica has exchanged and the other one has not, no partition moves.
     refusal = refuse_tables(PATH, [tables, as_twin_tables(pair("r2"), Side.HOT)])
@@ -64,7 +64,7 @@ def test_moves_take_the_table_with_the_name_for_the_hot_one() -> None:
     assert "at default:" in refusal.reason
 
 
-def test_the_table_at_home_has_to_be_at_the_shard_path() -> None:
+def test_the_table_at_home_must_be_at_the_shard_path() -> None:
     refusal = refuse_tables(
         "/other", [as_twin_tables(pair(), Side.HOT), as_twin_tables(pair("r2"), Side.HOT)]
     )
@@ -73,7 +73,7 @@ def test_the_table_at_home_has_to_be_at_the_shard_path() -> None:
 
 
 @pytest.mark.parametrize("engine", ["Ordinary", "Replicated", "Overlay"])
-def test_databases_that_exchange_in_another_way_or_not_at_all_are_refused(engine: str) -> None:
+def test_only_atomic_databases_may_exchange(engine: str) -> None:
     first = pair()
     found = [
         LocatedTables(first.replica, first.server, first.home, None, each) for each in ("Atomic", engine)
@@ -89,7 +89,7 @@ def test_both_tables_make_a_pair() -> None:
     assert LocatedTables(whole.replica, whole.server, whole.home, None, "Atomic").pair is None
 
 
-def test_replicas_may_differ_in_where_the_name_is_and_in_nothing_else() -> None:
+def test_replicas_may_differ_only_in_the_place_of_the_name() -> None:
     assert [each.at for each in refuse_pairs(PATH, [pair(), pair("r2", "hits_cold", "hits")], TWIN)] == [
         Side.HOT,
         Side.COLD,
@@ -102,9 +102,9 @@ def test_replicas_may_differ_in_where_the_name_is_and_in_nothing_else() -> None:
         refuse_pairs(PATH, [pair(), inactive], TWIN)
 
 
-def test_replicas_that_have_not_the_same_parts_are_told() -> None:
+def test_replicas_with_different_parts_are_described() -> None:
     one, other, empty = TableContents(3, 1, "a"), TableContents(5, 2, "b"), TableContents(0, 0, "0")
     pairs = [pair(), pair("r2")]
     assert describe_difference(pairs, [(one, empty), (one, empty)]) == ""
-    told = describe_difference(pairs, [(one, empty), (other, empty)])
-    assert told == ("db.hits has 2 parts with 5 rows on server of r2, and 1 with 3 on server of r1")
+    text = describe_difference(pairs, [(one, empty), (other, empty)])
+    assert text == ("db.hits has 2 parts with 5 rows on server of r2, and 1 with 3 on server of r1")

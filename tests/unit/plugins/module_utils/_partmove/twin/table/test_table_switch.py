@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A whole table goes to the other ensemble and back under its name, whatever happens in between."""
+"""A whole table moves to the other ensemble and back under its name, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ def bench() -> PairBench:
     return PairBench(("a", "b"), ("c",))
 
 
-def test_it_goes_there_and_back_and_then_nothing_is_left_to_do(bench: PairBench) -> None:
+def test_a_table_moves_there_and_back(bench: PairBench) -> None:
     for side, place in ((Side.COLD, f"cold:{PATH}_cold"), (Side.HOT, f"default:{PATH}")):
         report = bench.move(side)
         assert [each.replica for each in report.exchanged] == list(REPLICAS)
         assert [(each.with_name.rows, each.without_name.rows) for each in report.final_counts] == [(3, 0)] * 2
         assert bench.is_at(side)
         assert not bench.records
-        told = bench.journal.of(Event.EXCHANGING)[-2:]
-        assert [(each["replica"], each["table"], each["place"]) for each in told] == [
+        events = bench.journal.of(Event.EXCHANGING)[-2:]
+        assert [(each["replica"], each["table"], each["place"]) for each in events] == [
             (replica, "db.hits", place) for replica in REPLICAS
         ]
         bench.servers.statements.clear()
         assert (bench.move(side).exchanged, bench.servers.statements) == ([], [])
 
 
-def test_check_mode_tells_and_does_nothing(bench: PairBench) -> None:
+def test_check_mode_lists_the_exchange_and_executes_nothing(bench: PairBench) -> None:
     report = bench.move(Side.COLD, check_mode=True)
     assert len(report.exchanged) == 2
     assert report.before is not None
@@ -56,7 +56,7 @@ def test_a_young_partition_is_moved_after_the_exchange(bench: PairBench) -> None
 
 
 def test_inserts_between_the_exchanges_of_the_replicas_are_moved(bench: PairBench) -> None:
-    """By then the first replica has the name in the other ensemble, and the second one does not."""
+    """The first replica has exchanged its names, and the second replica has not."""
     bench.pairs.on_exchange = lambda replica: bench.insert("r2", f"late {replica}")
     report = bench.move(Side.COLD)
     assert report.after is not None
@@ -64,10 +64,8 @@ def test_inserts_between_the_exchanges_of_the_replicas_are_moved(bench: PairBenc
     assert bench.is_at(Side.COLD)
 
 
-@pytest.mark.parametrize("wanted", Side)
-def test_a_replica_that_does_not_exchange_leaves_a_state_that_leads_both_ways(
-    bench: PairBench, wanted: Side
-) -> None:
+@pytest.mark.parametrize("desired", Side)
+def test_a_run_in_either_direction_continues_after_a_failed_exchange(bench: PairBench, desired: Side) -> None:
     def fail(replica: str) -> None:
         if replica == "r2":
             raise Silent("no answer")
@@ -79,14 +77,14 @@ def test_a_replica_that_does_not_exchange_leaves_a_state_that_leads_both_ways(
     bench.pairs.on_exchange = lambda _replica: None
     bench.insert("r1", "x")
     bench.insert("r2", "y")
-    report = bench.move(wanted)
-    assert [each.replica for each in report.exchanged] == ["r2" if wanted is Side.COLD else "r1"]
+    report = bench.move(desired)
+    assert [each.replica for each in report.exchanged] == ["r2" if desired is Side.COLD else "r1"]
     assert report.before is None
-    assert bench.is_at(wanted)
+    assert bench.is_at(desired)
 
 
-def test_an_exchange_of_which_the_answer_is_lost_is_not_given_again(bench: PairBench) -> None:
-    """The statement undoes itself when it is given twice."""
+def test_an_exchange_with_a_lost_answer_is_not_repeated(bench: PairBench) -> None:
+    """A repeated statement would exchange the names back."""
 
     def lose(replica: str) -> None:
         bench.pairs.at[replica] = Side.COLD
@@ -100,7 +98,7 @@ def test_an_exchange_of_which_the_answer_is_lost_is_not_given_again(bench: PairB
     assert bench.is_at(Side.COLD)
 
 
-def test_an_exchange_that_changed_nothing_is_told(bench: PairBench) -> None:
+def test_an_exchange_without_effect_is_an_error(bench: PairBench) -> None:
     def undo(replica: str) -> None:
         bench.pairs.at[replica] = bench.pairs.at[replica].other
 
@@ -109,7 +107,7 @@ def test_an_exchange_that_changed_nothing_is_told(bench: PairBench) -> None:
         bench.move(Side.COLD)
 
 
-def test_a_run_that_lost_its_lease_exchanges_nothing_more(bench: PairBench) -> None:
+def test_a_run_without_its_lease_exchanges_nothing_more(bench: PairBench) -> None:
     bench.pairs.on_exchange = lambda _replica: bench.session.expire()
     with pytest.raises(LeaseLost):
         bench.move(Side.COLD)
@@ -134,14 +132,14 @@ def test_names_stay_while_a_partition_is_between_the_tables(bench: PairBench) ->
     assert bench.is_at(Side.COLD)
 
 
-def test_names_stay_while_a_partition_cannot_be_moved_at_all() -> None:
+def test_names_stay_while_a_partition_can_never_be_moved() -> None:
     bench = PairBench(("a",), ("a",))
     with pytest.raises(PartMoveError, match="ATTACH clones only one of them"):
         bench.move(Side.COLD)
     assert set(bench.pairs.at.values()) == {Side.HOT}
 
 
-def test_names_stay_while_something_goes_on_that_knows_them(bench: PairBench) -> None:
+def test_names_stay_during_activity_that_depends_on_names(bench: PairBench) -> None:
     bench.pairs.hindered = ["mutation 1 of hits is not done"]
     with pytest.raises(PartMoveError, match="the names are not exchanged, as mutation 1 of hits"):
         bench.move(Side.COLD)
@@ -149,7 +147,7 @@ def test_names_stay_while_something_goes_on_that_knows_them(bench: PairBench) ->
     assert len(bench.move(Side.COLD, check_mode=True).exchanged) == 2
 
 
-def test_twins_that_are_missing_are_told_apart_from_those_that_have_the_name(bench: PairBench) -> None:
+def test_a_missing_twin_may_be_created_unless_another_twin_has_the_name(bench: PairBench) -> None:
     bench.pairs.lacking = {"r2"}
     whole = bench.whole(Side.COLD)
     assert not whole.find_tables()
@@ -164,7 +162,7 @@ def test_twins_that_are_missing_are_told_apart_from_those_that_have_the_name(ben
         bench.whole(Side.COLD).find_tables()
 
 
-def test_replicas_are_waited_for_and_then_told(bench: PairBench) -> None:
+def test_the_run_waits_for_lagging_replicas_and_then_reports_them(bench: PairBench) -> None:
     bench.pairs.uneven_looks = 3
     assert bench.move(Side.COLD).differing == ""
     bench.pairs.uneven_looks = 1000
@@ -172,7 +170,7 @@ def test_replicas_are_waited_for_and_then_told(bench: PairBench) -> None:
     assert report.differing.startswith("db.hits_cold has 0 parts")
 
 
-def test_what_was_there_before_and_inserts_that_go_on_are_told(bench: PairBench) -> None:
+def test_earlier_contents_and_running_inserts_are_reported(bench: PairBench) -> None:
     bench.pairs.inserting = 2
     (first, _second) = bench.move(Side.COLD).final_counts
     assert first.before is not None
@@ -183,7 +181,7 @@ def test_what_was_there_before_and_inserts_that_go_on_are_told(bench: PairBench)
     assert (first.before, first.older_inserts) == (None, 0)
 
 
-def test_contents_are_those_of_the_rows(bench: PairBench) -> None:
+def test_contents_follow_the_rows(bench: PairBench) -> None:
     bench.move(Side.COLD)
     assert {part.content for part in bench.twins.tables[Side.COLD].shown()} == {
         content_of(("a", "b")),
@@ -192,11 +190,11 @@ def test_contents_are_those_of_the_rows(bench: PairBench) -> None:
 
 
 class Killed(BaseException):
-    """The process of the run is gone."""
+    """The process of the run was killed."""
 
 
 class KillingScript(Script):
-    """Lets a run live for so many steps."""
+    """Lets a run live for a number of steps."""
 
     def __init__(self, steps: int) -> None:
         super().__init__()
@@ -211,7 +209,7 @@ class KillingScript(Script):
 
 
 @pytest.mark.parametrize("then", Side)
-def test_a_run_that_is_killed_anywhere_is_taken_up_in_either_direction(then: Side) -> None:
+def test_a_run_in_either_direction_continues_after_a_kill_anywhere(then: Side) -> None:
     ends = set()
     for steps in range(1000):
         bench = PairBench(("a", "b"), ("c",))
