@@ -101,7 +101,7 @@ def test_a_run_that_paused_for_long_enough_ends_and_another_goes_on(slow_run: Sl
     slow_run.proxy.slow(0.0)
     assert result["failed"]
     assert result["msg"].startswith("The run paused for 2 s and ended, as ensemble hot takes ")
-    assert "run again to go on" in result["msg"]
+    assert "run again to continue" in result["msg"]
     states = slow_run.states()
     assert states[0] == b"COLD"
     assert states[2] is None

@@ -56,7 +56,7 @@ def all_refused(pair: Pair, cases: Sequence[Case], modes: Sequence[bool] = (Fals
 def test_hosts_that_are_no_addresses(pair: Pair, table: Table) -> None:
     refused(
         pair,
-        r"'zk1 zk2' among the hosts of ensemble hot is not host:port\. Write one host:port .*",
+        r"'zk1 zk2' among the hosts of ensemble hot is not host:port\. Write host:port for each member.*",
         hot={"hosts": ["zk1 zk2"]},
         partitions=partitions_of(table),
     )
