@@ -77,7 +77,7 @@ def test_what_the_server_cannot_read_is_told_and_no_reason_for_a_restart(server:
     assert refused["failed"]
     assert "refused a query with code" in refused["msg"]
     assert "broken.xml" in refused["msg"]
-    assert refused["msg"].endswith("with which the server would not start either.")
+    assert refused["msg"].endswith("the server would not start with the file either.")
 
 
 def test_a_server_that_does_not_tell_is_refused(server: ClickHouseServer) -> None:
@@ -85,7 +85,7 @@ def test_a_server_that_does_not_tell_is_refused(server: ClickHouseServer) -> Non
     assert refused["failed"]
     assert refused["msg"].startswith(
         f"ClickHouse at 127.0.0.1:{server.http_port} does not report whether it knows the auxiliary ensemble"
-        " cold. Run this on the host of the server, and name in preprocessed the file in which"
+        " cold. Run the module on the host of the server, and give as preprocessed the file in which"
     )
 
 

@@ -165,7 +165,7 @@ def test_replica_that_the_server_has_not_is_refused(
 ) -> None:
     with pytest.raises(PartMoveError, match=f"has 0 tables that are replica {replica} of /") as caught:
         probe.active_parts(make_table().path, replica, HOST, [])
-    assert "name that one in endpoints" in str(caught.value)
+    assert "set endpoints" in str(caught.value)
 
 
 def test_detached_table_is_refused(probe: ReplicaProbe, make_table: TableMaker) -> None:

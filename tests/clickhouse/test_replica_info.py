@@ -278,7 +278,7 @@ def test_zookeeper_that_does_not_answer(
     finally:
         road.restore()
     assert symptoms(result) == ["no_zookeeper"]
-    assert finding(result, "no_zookeeper")["what"].endswith("in the time that is allowed for a query")
+    assert finding(result, "no_zookeeper")["what"].endswith("for longer than a query may take")
     assert [each["log_lag"] for each in result["replicas"]] == [None]
     wait_for(lambda: bool(ask(first)["caught_up"]))
 
