@@ -83,6 +83,12 @@ def _room_named(names: Sequence[str]) -> str:
     return "/".join(names[:2]) if names[0] in WINGS else names[0]
 
 
+def _wing_of(room: str) -> str:
+    """Return the wing that the room is in, or an empty text."""
+    wing = room.split("/")[0]
+    return wing if wing in WINGS else ""
+
+
 def arrows_from(path: Path, source: str | None = None) -> Iterator[Arrow]:
     """The arrows from the room of a file, were the source in it where one is given."""
     prefix = f"{MODULE_UTILS}._partmove."
@@ -126,6 +132,8 @@ def breach_of(arrow: Arrow) -> Breach | None:
     elif there >= here:
         where = "beside it" if there == here else "above it"
         rule = f"{room} imports {other}, which is {where}; a room imports only what is on lower floors"
+    elif _wing_of(room) and _wing_of(other) and _wing_of(room) != _wing_of(other):
+        rule = f"{room} imports {other}; the wings do not know each other"
     elif other in KNOWN_TO_NOBODY:
         rule = f"{room} imports {other}; nothing else in the domain may need {other}"
     elif other not in ONLY.get(room, {other}):
@@ -215,6 +223,11 @@ def test_only_some_rooms_write_to_an_ensemble() -> None:
         ),
         ("health/x.py", "from ..plan.file import Plan", "health imports plan; nothing else in the domain"),
         ("gates/x.py", "from ..plan.file import Plan", "gates imports plan, which is above it"),
+        (
+            "twin/audit/x.py",
+            "from ...patched.parts.copies import ColdCopies",
+            "twin/audit imports patched/parts; the wings do not know each other",
+        ),
         ("cellar/x.py", "from ..text import few", "cellar is on no floor"),
         ("plan/x.py", "from ..attic.text import few", "attic is on no floor"),
     ],
