@@ -413,7 +413,7 @@ def test_databases_whose_tables_cannot_be_exchanged_are_refused_first(
         ),
         (
             ["INSERT INTO {name} SETTINGS insert_deduplicate = 0 VALUES ('2024-01-01', 1)"],
-            "ATTACH clones one",
+            "ATTACH clones only one",
         ),
     ],
 )
@@ -465,7 +465,7 @@ def test_two_shards_are_exchanged_one_after_the_other(
             f"INSERT INTO {place.name} VALUES ('2024-01-01', 1)", insert_deduplication_token="x"
         )
         refused = place.call(shard_paths=paths)
-        assert "ATTACH clones one" in refused["msg"], refused
+        assert "ATTACH clones only one" in refused["msg"], refused
         assert place.where() == ["default"] * 4
         servers[2].execute(f"OPTIMIZE TABLE {place.name} FINAL", alter_sync=2)
         done = place.call(shard_paths=paths)
