@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of the options that modules with moves of partitions share."""
+"""Documentation of common options of modules with moves of partitions."""
 
 from __future__ import annotations
 

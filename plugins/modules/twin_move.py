@@ -10,9 +10,10 @@ module: twin_move
 short_description: Move partitions between a table and its cold twin by SQL, in either direction
 version_added: 0.1.0
 description:
-  - Works with any ClickHouse that supports C(<auxiliary_zookeepers>), without a patch. Each replica of a
-    replicated table has a cold twin, a second table of the same structure whose ZooKeeper path is in an
-    auxiliary ensemble. The ensemble of a table registers all partitions in the table. Readers read both
+  - Moves partitions between a table and its cold twin. Works with any ClickHouse with
+    C(<auxiliary_zookeepers>), without a patch. The cold twin is a second table of the same structure on each
+    replica, whose ZooKeeper path is in an auxiliary ensemble. The ensemble of a table registers all
+    partitions in the table. Readers read both
     tables through a table of the engine C(Merge).
   - Clones a partition into the other table with C(ALTER TABLE … ATTACH PARTITION ID … FROM), which creates
     hard links and copies no data. Once every replica has every clone, the module drops the cloned parts from
