@@ -60,8 +60,8 @@ class ModuleDocFragment:
               scheme:
                 description:
                   - How to authenticate.
-                  - V(sasl_digest_md5) and V(sasl_gssapi) need the Python package C(pure-sasl),
-                    V(sasl_gssapi) also C(kerberos).
+                  - V(sasl_digest_md5) and V(sasl_gssapi) need the Python package C(pure-sasl), V(sasl_gssapi)
+                    also C(kerberos).
                 type: str
                 choices: [digest, sasl_digest_md5, sasl_gssapi]
                 required: true
@@ -174,8 +174,8 @@ class ModuleDocFragment:
               scheme:
                 description:
                   - How to authenticate.
-                  - V(sasl_digest_md5) and V(sasl_gssapi) need the Python package C(pure-sasl),
-                    V(sasl_gssapi) also C(kerberos).
+                  - V(sasl_digest_md5) and V(sasl_gssapi) need the Python package C(pure-sasl), V(sasl_gssapi)
+                    also C(kerberos).
                 type: str
                 choices: [digest, sasl_digest_md5, sasl_gssapi]
                 required: true

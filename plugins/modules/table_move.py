@@ -12,8 +12,8 @@ version_added: 0.1.0
 description:
   - Moves a whole table between the hot ensemble and an auxiliary ensemble. Works with any ClickHouse with
     C(<auxiliary_zookeepers>), without a patch. At the end the name of the table belongs to a table in the
-    ensemble that O(state) selects, on every replica and with all rows.
-    The other table remains without rows under the name of the twin.
+    ensemble that O(state) selects, on every replica and with all rows. The other table remains without rows
+    under the name of the twin.
   - Creates missing twins, as M(olap.partmove.twin_table) does, and moves partitions that are old enough to
     the twin, as M(olap.partmove.twin_move) does. Then the module exchanges the names of both tables with
     C(EXCHANGE TABLES), on one replica after the other. Partitions that came to the old table meanwhile are

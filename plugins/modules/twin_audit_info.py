@@ -11,8 +11,8 @@ short_description: Report where tables, their cold twins and the records of move
 version_added: 0.1.0
 description:
   - Compares for every partition the parts of a table and its cold twin on every replica, and the record of
-    M(olap.partmove.twin_move) for a partition between both tables. Assigns each partition
-    exactly one kind, and returns inconsistent kinds with the remedy.
+    M(olap.partmove.twin_move) for a partition between both tables. Assigns each partition exactly one kind,
+    and returns inconsistent kinds with the remedy.
   - The remedy of most findings is another run of M(olap.partmove.twin_move). If manual action is needed,
     RV(findings[].statements) has the SQL.
   - Writes nothing, and executes no statement with an effect. The module succeeds with any findings, and fails

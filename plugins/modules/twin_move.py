@@ -10,11 +10,11 @@ module: twin_move
 short_description: Move partitions between a table and its cold twin by SQL, in either direction
 version_added: 0.1.0
 description:
-  - Moves partitions between a table and its cold twin. Works with any ClickHouse with
-    C(<auxiliary_zookeepers>), without a patch. The cold twin is a second table of the same structure on each
-    replica, whose ZooKeeper path is in an auxiliary ensemble. The ensemble of a table registers all
-    partitions in the table. Readers read both
-    tables through a table of the engine C(Merge).
+  - Moves partitions between a table and its cold twin. The cold twin is a second table of the same structure
+    on each replica, whose ZooKeeper path is in an auxiliary ensemble. The znodes of a partition are in the
+    ensemble of the table that has the partition. Readers read both tables through a table of the engine
+    C(Merge).
+  - Works with any ClickHouse with C(<auxiliary_zookeepers>), without a patch.
   - Clones a partition into the other table with C(ALTER TABLE … ATTACH PARTITION ID … FROM), which creates
     hard links and copies no data. Once every replica has every clone, the module drops the cloned parts from
     the first table by name, with C(DROP PART). A part that was inserted meanwhile is not dropped, and is
