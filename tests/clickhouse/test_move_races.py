@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from support.servers.moving import Mover, log_not_pulled, switches
 from support.servers.proxy import Action, ZooKeeperProxy, writes
@@ -58,7 +58,7 @@ class Race:
     hot: KazooClient
     cold: KazooClient
 
-    def run(self, table: ReplicatedTable, meanwhile: Callable[[], object]) -> ShardReport:
+    def run(self, table: ReplicatedTable, meanwhile: Callable[[], object]) -> PatchedReport:
         waiting = [meanwhile]
 
         def before(_operation: str, multis: Sequence[Multi]) -> None:

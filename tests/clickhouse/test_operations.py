@@ -158,7 +158,9 @@ def test_a_partition_whose_copies_are_still_needed_is_not_dropped(
     variables = {**dropping(table, DAY), "part_move_wait_for_copies": False}
     run = operator.play("drop", "part_move", variables)
     assert run.status != 0
-    assert f"{table.path} {DAY} was not dropped: its location is hot, and cold has 2 parts of it." in run.output
+    assert (
+        f"{table.path} {DAY} was not dropped: its location is hot, and cold has 2 parts of it." in run.output
+    )
     assert registry.of(table, DAY).hot == {"r1": [PART], "r2": [PART]}
     assert len(table.rows()) == 6
 
@@ -176,7 +178,9 @@ def test_a_partition_of_both_ensembles_is_brought_back_before_it_is_dropped(
     assert run.status != 0
     assert f"{table.path} {DAY}: drifted" in run.output
     assert "Registered in hot again: 1 partition" in run.output
-    assert f"{table.path} {DAY} was not dropped: its location is hot, and cold has 2 parts of it." in run.output
+    assert (
+        f"{table.path} {DAY} was not dropped: its location is hot, and cold has 2 parts of it." in run.output
+    )
 
     mover.seconds_ahead = 700.0
     assert mover.reheat(table, [DAY]).copies_removed == {DAY}
@@ -243,7 +247,9 @@ def test_what_cannot_be_repaired_is_told_with_the_way_out(
     assert changed(run) == 0
     assert "Run the program" in run.output
     assert "Left: 1 partition." in run.output
-    assert "If the server of that replica is gone for good, run part_repair with replica_is_gone." in run.output
+    assert (
+        "If the server of that replica is gone for good, run part_repair with replica_is_gone." in run.output
+    )
     assert "another_replica 1: " in run.output
 
 

@@ -26,7 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.le
     Withdrawal,
     withdraw_replicas,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.set_state import (
     StateSetter,
@@ -124,13 +124,13 @@ class Runs:
             return self._downgrade(process)
         return str(self.set_state(process, partition, State[goal.split(" ")[1]]))
 
-    def move(self, process: Process, partitions: Sequence[str] = WANTED) -> ShardReport:
+    def move(self, process: Process, partitions: Sequence[str] = WANTED) -> PatchedReport:
         """Move partitions to cold."""
         own = self._scene.options
         options = own._replace(
             min_age=process.settings.min_age, max_parts=own.max_parts + process.settings.more_parts
         )
-        report = ShardReport(PATH)
+        report = PatchedReport(PATH)
         move_shard(process.context, PATH, partitions, options, report)
         self._scene.watch.end(process.script, report.moved)
         return report
@@ -165,7 +165,7 @@ class Runs:
                 )
 
 
-def told(report: ShardReport) -> str:
+def told(report: PatchedReport) -> str:
     """What a report says, as people read it."""
     words = {
         "moved": sorted(report.moved),

@@ -21,7 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     reheat_shard,
@@ -84,7 +84,7 @@ class Ending:
     killed: whether that is because it was killed, and not because it was a process that told nothing.
     """
 
-    report: ShardReport | None = None
+    report: PatchedReport | None = None
     error: PartMoveError | None = None
     killed: bool = False
 

@@ -18,9 +18,9 @@ class Unfit(Exception):
 class Target:
     """One parser.
 
-    corpus: what it takes, as bytes. read: hands bytes to it; what it gives does not matter. It raises Unfit
-    for what would not come that far. refuses: the
-    error with which it may refuse them, which has a message and a remedy.
+    corpus: valid inputs, as bytes. read: hands bytes to the parser; the result does not matter. ``read`` raises
+    InvalidValue for input that would not get that far. refuses: the error with which the parser may refuse an
+    input, which has a message and a remedy.
     """
 
     name: str

@@ -33,7 +33,9 @@ def sentence(text: str) -> str:
 
 
 def test_the_page_has_every_kind_as_the_code_has_it_and_no_other() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (a run |manual action |waiting )?\| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(\w+)` \| (a run |manual action |waiting )?\| (.+) \| (.+) \|$", PAGE, re.MULTILINE
+    )
     assert rows == [
         (
             kind.value,

@@ -69,7 +69,9 @@ def test_a_sound_cluster(audits: Audits) -> None:
 
     run = audits.run()
     assert changed(run) == 0
-    assert summary(run) == ["Shard paths: 0; partitions of replicas: 0 consistent, 0 inconsistent, 0 not judged"]
+    assert summary(run) == [
+        "Shard paths: 0; partitions of replicas: 0 consistent, 0 inconsistent, 0 not judged"
+    ]
     result = json.loads(audits.files["json"].read_text())
     assert (result["drifted"], result["complete"], result["findings"]) == (False, True, [])
     metrics = audits.files["metrics"].read_text()

@@ -19,10 +19,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinMoveContext,
     TwinRun,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
-    Side,
-    TwinServers,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import TwinServers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file import NullJournal
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.settings import options_of

@@ -21,7 +21,7 @@ from itertools import count
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_probe import HttpReplicaProbe
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     reheat_shard,
@@ -77,7 +77,7 @@ def run_killed(job: Job) -> None:
         raise RuntimeError(f"the move was not killed, but ended with {done.returncode}: {done.stderr}")
 
 
-def carry_out(job: Job, before: Before) -> ShardReport:
+def carry_out(job: Job, before: Before) -> PatchedReport:
     """Run the job in this process, with something to do before each operation on an ensemble."""
     with open_stores(job.hot, job.cold, SESSION_SECONDS) as (hot, cold):
         stores = ObservedStore(hot, before), ObservedStore(cold, before)

@@ -20,7 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.prob
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease, LeaseKeeper
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
@@ -83,7 +83,7 @@ class LaterLeases(LeaseKeeper):
 def make_later_world(
     hot: ZnodeStore, cold: ZnodeStore, seconds: float, root: str = DEFAULT_ROOT
 ) -> MoveContext:
-    """Return the context so many seconds later, as the clocks of the ensembles and that of the run have it."""
+    """Return the context as it is so many seconds later, by the clocks of the ensembles and of the run."""
     clock = FastClock(seconds)
     return make_world(hot, cold, clock)._replace(leases=LaterLeases(hot, cold, clock, root))
 
@@ -217,12 +217,12 @@ class Mover:
     endpoints: dict[str, str] = field(default_factory=dict)
     seconds_ahead: float = 0.0
 
-    def move(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> ShardReport:
+    def move(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> PatchedReport:
         """Move the partitions, or all that the table has."""
         wanted = sorted(table.active_parts()) if partitions is None else partitions
         return move_shard(self.context(table), table.path, wanted, self.options)
 
-    def reheat(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> ShardReport:
+    def reheat(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> PatchedReport:
         """Bring the partitions back to hot, or all that are not only there."""
         context = self.context(table)
         wanted = find_reheatable(context, table.path) if partitions is None else partitions
@@ -232,7 +232,7 @@ class Mover:
         """Names of all the gates that stop the partition now; a report tells the first only."""
         self.hot.sync(table.path)
         reader = ShardReader(self.hot, self.cold, ShardLayout(table.path), DEFAULT_ROOT)
-        shard, found = reader.look([partition])
+        shard, found = reader.read([partition])
         case = GateCase(shard, found[partition], self.options, time.time())
         return {gate.name.value for gate in SHARD_GATES if gate.refusal(shard)} | {
             gate.name.value for gate in PARTITION_GATES if gate.refusal(case)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
@@ -49,7 +49,7 @@ class Run:
     seconds_ahead: float = 0.0
     root: str = DEFAULT_ROOT
 
-    def move(self, table: Table, report: ShardReport | None = None) -> ShardReport:
+    def move(self, table: Table, report: PatchedReport | None = None) -> PatchedReport:
         """Connect to every member of cold, as the module does before anything else, and move the table.
 
         Give an empty report to keep what was done where it raises.
@@ -58,7 +58,7 @@ class Run:
             context.cold.members()
             return move_shard(context, table.path, table.options.partitions, ANY, report)
 
-    def reheat(self, table: Table) -> ShardReport:
+    def reheat(self, table: Table) -> PatchedReport:
         """Bring the table back to hot, or remove its copies."""
         with self._context() as context:
             return reheat_shard(context, table.path, table.options.partitions)

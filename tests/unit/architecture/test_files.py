@@ -146,8 +146,8 @@ def test_a_file_without_test_and_a_test_without_file_are_seen() -> None:
         "patched/parts/test_text.py",
     ]
     assert told(without_file(tests, files)) == (
-        "tests/unit/plugins/module_utils/_partmove/patched/parts/test_text.py: is named after no file of the domain;"
-        " name it test_<file>.py"
+        "tests/unit/plugins/module_utils/_partmove/patched/parts/test_text.py: is named after no file of"
+        " the domain; name it test_<file>.py"
     )
 
 

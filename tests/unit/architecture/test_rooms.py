@@ -85,7 +85,7 @@ def _room_named(names: Sequence[str]) -> str:
 
 def _wing_of(room: str) -> str:
     """Return the wing that the room is in, or an empty text."""
-    wing = room.split("/")[0]
+    wing = room.partition("/")[0]
     return wing if wing in WINGS else ""
 
 

@@ -94,7 +94,9 @@ def test_check_run_and_second_run_of_the_way_back(pair: Pair, table: Table) -> N
     assert changed(again) == 0
     lines = summary(again)
     assert lines[0] == "Registered in hot again: 0 partitions, 0 parts, 0 znodes, 0 bytes."
-    assert lines[1].startswith("Copies still in cold: those of 2 partitions that are hot again. Run again in ")
+    assert lines[1].startswith(
+        "Copies still in cold: those of 2 partitions that are hot again. Run again in "
+    )
     assert lines[2].startswith(f"  {table.path} {FIRST}: ")
     assert lines[4:] == rest
 

@@ -102,7 +102,9 @@ def test_a_server_that_is_no_zookeeper(open_store: StoreMaker) -> None:
         connections: list[socket.socket] = []
         greeter = threading.Thread(target=greet, daemon=True)
         greeter.start()
-        with pytest.raises(EnsembleUnreachable, match=r"does not speak ZooKeeper's protocol, but answers b'SSH-"):
+        with pytest.raises(
+            EnsembleUnreachable, match=r"does not speak ZooKeeper's protocol, but answers b'SSH-"
+        ):
             open_store(f"127.0.0.1:{server.getsockname()[1]}", **SHORT)
         server.shutdown(socket.SHUT_RDWR)
         greeter.join()

@@ -79,7 +79,9 @@ def test_member_that_speaks_tls(tmp_path: Path) -> None:
 def test_something_else_that_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        assert refusal([MemberAddress("127.0.0.1", port)], timeout=0.2).endswith("gives no answer within 0.2 s")
+        assert refusal([MemberAddress("127.0.0.1", port)], timeout=0.2).endswith(
+            "gives no answer within 0.2 s"
+        )
     assert "cannot be reached" in refusal([MemberAddress("nowhere.invalid", 2181)])
     with pytest.raises(PartMoveError, match="member_timeout is 0"):
         check_members([MemberAddress("127.0.0.1", port)], "", 0)

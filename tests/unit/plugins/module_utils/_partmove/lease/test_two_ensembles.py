@@ -71,9 +71,7 @@ def test_a_common_address_is_detected() -> None:
 def test_a_nonce_visible_in_cold_is_detected() -> None:
     hot = MemoryEnsemble("hot").open()
 
-    sentence = (
-        "Hot and cold are one ensemble: a znode created in hot exists in cold as /partmove/nonces/n1."
-    )
+    sentence = "Hot and cold are one ensemble: a znode created in hot exists in cold as /partmove/nonces/n1."
     with pytest.raises(SameEnsemble, match=re.escape(sentence)):
         check_nonce_invisible(hot, hot.ensemble.open(), "n1")
 
@@ -126,9 +124,7 @@ def test_a_lost_answer_does_not_prove_a_nonce() -> None:
 def test_a_nonce_that_was_not_created_proves_nothing(answer: Outcome) -> None:
     hot, cold = Answering(MemoryEnsemble("hot"), *[answer] * 9), MemoryEnsemble("cold").open()
 
-    sentence = (
-        "/partmove/nonces/n1 could not be created in the hot ensemble, so hot and cold cannot be distinguished"
-    )
+    sentence = "/partmove/nonces/n1 could not be created in the hot ensemble, so hot and cold cannot be distinguished"
     with pytest.raises(EnsembleError, match=sentence):
         check_nonce_invisible(hot, cold, "n1")
 
