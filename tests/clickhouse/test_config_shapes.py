@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whatever configuration a real server loads, the module does, and the server then finds what is wanted.
 
-The result of each shape is in docs/reference/configurations.md, which has to say the same. A failure shows the
-row.
+The result of each shape is in docs/reference/configurations.md, which has to say the same. A failure shows
+the row.
 """
 
 from __future__ import annotations

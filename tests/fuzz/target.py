@@ -18,9 +18,9 @@ class Unfit(Exception):
 class Target:
     """One parser.
 
-    corpus: valid inputs, as bytes. read: hands bytes to the parser; the result does not matter. ``read`` raises
-    InvalidValue for input that would not get that far. refuses: the error with which the parser may refuse an
-    input, which has a message and a remedy.
+    corpus: valid inputs, as bytes. read: hands bytes to the parser; the result does not matter. ``read``
+    raises InvalidValue for input that would not get that far. refuses: the error with which the parser may
+    refuse an input, which has a message and a remedy.
     """
 
     name: str

@@ -101,8 +101,8 @@ def test_refusals(pair: Pair, table: Table) -> None:
             state_task(pair, table, "COLD"),
             (
                 rf"State of partition {FIRST} of {table.path} cannot be COLD: some of its parts are"
-                rf" registered in hot \(r1: {FIRST}_0_0_0, r2: {FIRST}_0_0_0\)\. Move the partition with part_move and"
-                f" state: cold, .*"
+                rf" registered in hot \(r1: {FIRST}_0_0_0, r2: {FIRST}_0_0_0\)\."
+                r" Move the partition with part_move and state: cold, .*"
             ),
         ),
         (

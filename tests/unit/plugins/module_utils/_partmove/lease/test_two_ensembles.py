@@ -124,7 +124,7 @@ def test_a_lost_answer_does_not_prove_a_nonce() -> None:
 def test_a_nonce_that_was_not_created_proves_nothing(answer: Outcome) -> None:
     hot, cold = Answering(MemoryEnsemble("hot"), *[answer] * 9), MemoryEnsemble("cold").open()
 
-    sentence = "/partmove/nonces/n1 could not be created in the hot ensemble, so hot and cold cannot be distinguished"
+    sentence = "/partmove/nonces/n1 could not be created in the hot ensemble, so hot and cold cannot be"
     with pytest.raises(EnsembleError, match=sentence):
         check_nonce_invisible(hot, cold, "n1")
 
