@@ -79,7 +79,7 @@ def test_a_sound_cluster(audits: Audits) -> None:
     assert parsed(metrics)["partmove_audit_complete"] == {(): 1}
     page = audits.files["page"].read_text()
     check_page(page)
-    assert "Sound" in Page(page).words
+    assert "Consistent" in Page(page).words
     assert [stat.S_IMODE(path.stat().st_mode) for path in audits.written()] == [0o644] * 3
     assert not any(path.name.startswith(".ansible_tmp") for path in audits.pair.folder.iterdir())
 

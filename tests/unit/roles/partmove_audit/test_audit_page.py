@@ -146,13 +146,13 @@ def test_every_kind_that_was_found_is_told_with_its_way_out() -> None:
 def test_what_must_not_be_restarted_comes_first() -> None:
     words = Page(large()).words
     place = words.index(UNSAFE)
-    assert place < words.index("Sound")
+    assert place < words.index("Consistent")
     assert [each for each in words[place:] if each.startswith("r")][:2] == ["r1, r2, r3", "r2"]
 
 
 def test_what_is_sound_has_no_findings_and_no_warning() -> None:
     words = Page(page_of(audit("/t", ("2019", "r1", Verdict(FindingKind.COLD))))).words
-    assert "Registration, State and disks fit together." in " ".join(words)
+    assert "Part znodes, State and disks agree." in " ".join(words)
     assert UNSAFE not in words
     assert FindingKind.COLD.value not in words
 
@@ -160,10 +160,10 @@ def test_what_is_sound_has_no_findings_and_no_warning() -> None:
 @pytest.mark.parametrize(
     ("audits", "head"),
     [
-        ([audit("/t", ("1", "r1", Verdict(FindingKind.GHOST)))], "Drifted"),
+        ([audit("/t", ("1", "r1", Verdict(FindingKind.GHOST)))], "Inconsistent"),
         ([audit("/t", ("1", "r1", Verdict(FindingKind.NOT_JUDGED, reason="away")))], "Incomplete"),
         ([ShardAudit("/t", (), "elsewhere")], "Incomplete"),
-        ([], "Sound"),
+        ([], "Consistent"),
     ],
 )
 def test_what_it_is_all_in_all(audits: list[ShardAudit], head: str) -> None:
@@ -195,7 +195,7 @@ def test_names_of_twins_are_text_whatever_is_in_them() -> None:
 
 
 def test_tables_and_twins_that_fit_together_are_sound() -> None:
-    assert "Tables and their twins fit together." in " ".join(Page(page_of_twins("", TwinKind.COLD)).words)
+    assert "Tables and their twins agree." in " ".join(Page(page_of_twins("", TwinKind.COLD)).words)
 
 
 PALETTES = palettes()
