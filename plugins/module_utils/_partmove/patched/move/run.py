@@ -4,22 +4,8 @@
 
 """One run over one shard path of patched servers, in either direction.
 
-The states of a partition, and the steps between them::
-
-    open      → unchanged  the partition already is in the desired state
-              → failed     neither ensemble registers the partition, and a server has it on disk
-              → deferred   no run starts from its location; or a gate refuses; or it changed too often
-              → cleaned    (to hot) hot registers the partition already, and its copies were removed
-              → passed     the gates, and then the servers, let the partition pass
-    passed    → prepared   (to cold) the copies were made and compared on every member
-              → failed     the copies differ
-    prepared  → switched   one multi changed the part znodes and State at one instant
-              → open       the part znodes had changed by then
-              → deferred   a gate refused by then, or the table was too busy
-              → failed     the answer was lost, and the run ended before it read State again
-    switched  → moved      both ensembles and the servers were checked and are consistent
-              → deferred   (to cold) a part arrived meanwhile, and the switch was undone
-              → failed     the check found a problem, or the run ended before the check
+A partition goes through the phases of `transitions`: open, passed by the gates, prepared with verified
+copies, switched by one multi, and checked. Each phase may also end in another outcome.
 
 The truth is in the two ensembles alone. A killed run leaves each partition as it was, with copies, or
 switched; another run starts from there. If the lease is lost, the run keeps its knowledge, takes the lease
