@@ -42,8 +42,8 @@ from .resources import LockOptions, Resources, SystemClock
 from .workers import work_in_order, workers_for
 
 _Context = TypeVar("_Context")
-_Report = TypeVar("_Report", bound="RunReport[Any]")
-_Tally = TypeVar("_Tally", bound="PartitionTally[Any]")
+_Report = TypeVar("_Report", bound=RunReport[Any])
+_Tally = TypeVar("_Tally", bound=PartitionTally[Any])
 
 
 class MoveRun(ABC, Generic[_Context, _Report, _Tally]):

@@ -15,7 +15,7 @@ from .._partmove.gates.gate import Refusal
 from .._partmove.plan.file import PlanRow
 from .._partmove.run.report import RunReport
 
-_Report = TypeVar("_Report", bound="RunReport[Any]")
+_Report = TypeVar("_Report", bound=RunReport[Any])
 _Self = TypeVar("_Self", bound="PartitionTally[Any]")
 
 

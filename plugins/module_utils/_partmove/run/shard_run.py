@@ -43,7 +43,7 @@ class RunContext(Protocol):
 
 
 _Context = TypeVar("_Context", bound=RunContext)
-_Report = TypeVar("_Report", bound="RunReport[Any]")
+_Report = TypeVar("_Report", bound=RunReport[Any])
 
 _REFUSED_AS: Mapping[type[FormatError | BindingConflict | NoSuchTable], GateName] = {
     NoSuchTable: GateName.PARTITION_EXISTS,

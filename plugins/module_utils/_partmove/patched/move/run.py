@@ -60,7 +60,7 @@ class MoveContext(NamedTuple):
     """The part listings of earlier runs on the shard path."""
 
 
-class PatchedRun(ShardRun["MoveContext", PatchedReport]):
+class PatchedRun(ShardRun[MoveContext, PatchedReport]):
     """A run that moves the part znodes of partitions to cold, or back to hot."""
 
     def __init__(self, context: MoveContext, direction: Direction, report: PatchedReport) -> None:

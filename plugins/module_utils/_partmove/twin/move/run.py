@@ -45,7 +45,7 @@ class TwinMoveContext(NamedTuple):
     pace: Pace = UnlimitedPace()
 
 
-class TwinRun(ShardRun["TwinMoveContext", TwinReport]):
+class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
     """A run from a table to its twin, or back, by SQL."""
 
     def __init__(
