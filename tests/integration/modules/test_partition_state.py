@@ -115,7 +115,7 @@ def test_refusals(pair: Pair, table: Table) -> None:
         ),
         (
             state_task(pair, table, "HOT", partition="20190199"),
-            rf"The table at {table.path} has no partition 20190199\. Give the id as in system\.parts .*",
+            rf"The table at {table.path} has no partition 20190199\. Give the id as in system\.parts.*",
         ),
         (
             state_task(pair, table, "HOT", shard_path=f"{pair.base}/none"),
