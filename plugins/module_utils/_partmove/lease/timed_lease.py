@@ -33,7 +33,7 @@ LONGEST_SECONDS = 604_800
 _ATTEMPTS = 10
 _NAME = re.compile(r"[a-z0-9_-]{1,60}", re.ASCII)
 _REMEDY = "Find out who wrote the znode, and delete it while no guard is running"
-_ENVELOPE = Envelope("timed lease", "olap.partmove/turn", 1, _REMEDY)
+_ENVELOPE = Envelope("timed lease", "olap.partmove/timed-lease", 1, _REMEDY)
 _RECORD = Record(
     {
         "owner": TEXT,

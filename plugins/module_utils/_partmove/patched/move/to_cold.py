@@ -45,8 +45,8 @@ def move_shard(
     then, and running again continues. Give an empty report to keep the outcomes up to an error.
     """
     report = PatchedReport(shard_path) if report is None else report
-    for stage in memory_batches(partition_ids):
-        PatchedRun(context, ToCold(context, options, report), report).carry_out(stage)
+    for batch in memory_batches(partition_ids):
+        PatchedRun(context, ToCold(context, options, report), report).carry_out(batch)
     return report
 
 

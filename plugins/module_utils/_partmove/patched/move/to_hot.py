@@ -70,8 +70,8 @@ def reheat_shard(
     the outcomes up to an error.
     """
     report = PatchedReport(shard_path) if report is None else report
-    for stage in memory_batches(partition_ids):
-        PatchedRun(context, ToHot(context), report).carry_out(stage)
+    for batch in memory_batches(partition_ids):
+        PatchedRun(context, ToHot(context), report).carry_out(batch)
     return report
 
 
