@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from .._partmove.formats.sql import literal
 from .._partmove.twin.audit.evidence import ReplicaTables
 from .._partmove.twin.audit.judge import ManualCheck
+from .._partmove.twin.move.statements import DropPart
 from .._partmove.twin.move.tables import TwinReplica, TwinTable, TwinTables
 from .._partmove.twin.table.pair import TABLE
 from .auxiliary import auxiliary_tables
@@ -79,5 +80,5 @@ def statements_of(tables: TwinTables, check: ManualCheck) -> list[str]:
         f" FROM {tables.on(side).sql_name} WHERE _part IN {sql_list(parts)}"
         for side, parts in check.compare.items()
     ]
-    drops = [f"ALTER TABLE {tables.on(side).sql_name} DROP PART {literal(part)}" for side, part in check.drop]
+    drops = [DropPart(tables, side, part).sql for side, part in check.drop]
     return [*([" UNION ALL ".join(sums)] if sums else []), *drops]

@@ -89,16 +89,11 @@ class TableMove:
         progress = resources.open_progress("shard paths", "steps")
         pace = resources.open_pace(self._pace, progress.announce, ensembles=("hot",))
         keeper = self._locks.keeper("table_move", hot, None, resources.clock)
-        context = TwinMoveContext(hot, resources.clock, journal, keeper, self._servers, pace)
+        context = TwinMoveContext(
+            hot, resources.clock, journal, keeper, self._servers, pace, self._check_mode
+        )
         tables = [
-            TableSwitch(
-                context,
-                self._servers,
-                Target(self._twin, self._desired),
-                self._options,
-                each,
-                check_mode=resources.check_mode,
-            )
+            TableSwitch(context, self._servers, Target(self._twin, self._desired), self._options, each)
             for each in self._reports
         ]
         work = {

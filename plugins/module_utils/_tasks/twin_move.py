@@ -19,7 +19,6 @@ from .._partmove.twin.move.partition import TwinOptions
 from .._partmove.twin.move.report import TwinReport
 from .._partmove.twin.move.run import TwinMoveContext, TwinRun
 from .._partmove.twin.move.servers import TwinServers
-from .._partmove.twin.move.simulated_servers import SimulatedServers
 from .._partmove.twin.move.tables import Side
 from .move_run import MoveRun
 from .resources import Resources
@@ -51,7 +50,7 @@ class TwinMove(MoveRun[TwinMoveContext, TwinReport, TwinTally]):
     ) -> TwinMoveContext:
         (hot,) = stores
         keeper = self._locks.keeper(self.module, hot, None, clock)
-        return TwinMoveContext(hot, clock, journal, keeper, self._servers, pace)
+        return TwinMoveContext(hot, clock, journal, keeper, self._servers, pace, self._check_mode)
 
     def _with_journal(self, context: TwinMoveContext, journal: Journal) -> TwinMoveContext:
         return context._replace(journal=journal)
@@ -65,11 +64,4 @@ class TwinMove(MoveRun[TwinMoveContext, TwinReport, TwinTally]):
     def _move(
         self, context: TwinMoveContext, partitions: Sequence[str], report: TwinReport, shared: Any
     ) -> None:
-        if self._check_mode:
-            context = context._replace(servers=SimulatedServers(context.servers, report.statements))
         TwinRun(context, self._destination, self._options, report).carry_out(partitions)
-        if self._check_mode:
-            # In check mode no row was in both tables.
-            report.moved = {
-                each: moved._replace(seen_twice_seconds=None) for each, moved in report.moved.items()
-            }

@@ -144,14 +144,9 @@ class PairBench(TwinBench):
         self.session = self.hot.open()
         store: ZnodeStore = OverlayStore(self.session, self.clock) if check_mode else self.session
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        context = TwinMoveContext(store, self.clock, self.journal, leases, self.pairs)
+        context = TwinMoveContext(store, self.clock, self.journal, leases, self.pairs, check_mode=check_mode)
         return TableSwitch(
-            context,
-            self.pairs,
-            Target(TWIN, wanted),
-            TwinOptions(min_age),
-            TableSwitchReport(PATH),
-            check_mode=check_mode,
+            context, self.pairs, Target(TWIN, wanted), TwinOptions(min_age), TableSwitchReport(PATH)
         )
 
     def move(self, wanted: Side, *, min_age: float = 0.0, check_mode: bool = False) -> TableSwitchReport:

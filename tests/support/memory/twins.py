@@ -30,9 +30,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinMoveContext,
     TwinRun,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.simulated_servers import (
-    SimulatedServers,
-)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
     AttachPartition,
     DropPart,
@@ -322,10 +319,7 @@ class TwinBench:
         store: ZnodeStore = WatchedStore(session, self.servers.script, _NoWatch())  # type: ignore[arg-type]
         if check_mode:
             store = OverlayStore(store, self.clock)
-        context = self._context(store, pace or UnlimitedPace())
-        if check_mode:
-            servers = SimulatedServers(self.servers, report.statements)
-            context = context._replace(servers=servers)
+        context = self._context(store, pace or UnlimitedPace())._replace(check_mode=check_mode)
         try:
             TwinRun(context, destination, given, report).carry_out(list(partitions))
         finally:

@@ -41,8 +41,9 @@ def move_shard(
 ) -> PatchedReport:
     """Move the partitions of one shard path to cold, except those refused by a gate.
 
-    Raises EnsembleError and kin if an ensemble cannot be used, and NoSuchTable; no partition is half moved
-    then, and running again continues. Give an empty report to keep the outcomes up to an error.
+    A dropped table defers its partitions. Raises EnsembleError and kin if an ensemble cannot be used; no
+    partition is half moved then, and running again continues. Give an empty report to keep the outcomes up to
+    an error.
     """
     report = PatchedReport(shard_path) if report is None else report
     for batch in memory_batches(partition_ids):

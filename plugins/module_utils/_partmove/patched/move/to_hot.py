@@ -65,9 +65,9 @@ def reheat_shard(
     """Bring the partitions of one shard path back to hot.
 
     ``report.moved`` gets the partitions registered in hot again, ``copies_removed`` the partitions already in
-    hot whose last copy was removed from cold. Raises EnsembleError and kin if an ensemble cannot be used, and
-    NoSuchTable; no partition is half moved then, and running again continues. Give an empty report to keep
-    the outcomes up to an error.
+    hot whose last copy was removed from cold. A dropped table defers its partitions. Raises EnsembleError and
+    kin if an ensemble cannot be used; no partition is half moved then, and running again continues. Give an
+    empty report to keep the outcomes up to an error.
     """
     report = PatchedReport(shard_path) if report is None else report
     for batch in memory_batches(partition_ids):

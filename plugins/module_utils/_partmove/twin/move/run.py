@@ -28,6 +28,7 @@ from .record import Records, StoredRecord
 from .refusals import Refused, absent
 from .report import TwinReport
 from .servers import TwinServers, read_replicas
+from .simulated_servers import SimulatedServers
 from .tables import Side, TwinTables
 
 _QUERY_BATCH = 50
@@ -35,7 +36,7 @@ _QUERY_BATCH = 50
 
 
 class TwinMoveContext(NamedTuple):
-    """The ports of a run. In check mode ``hot`` is an overlay, and the servers are simulated."""
+    """The ports of a run. In check mode ``hot`` must be an overlay; the run itself simulates the servers."""
 
     hot: ZnodeStore
     clock: Clock
@@ -43,6 +44,7 @@ class TwinMoveContext(NamedTuple):
     leases: LeaseKeeper
     servers: TwinServers
     pace: Pace = UnlimitedPace()
+    check_mode: bool = False
 
 
 class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
@@ -51,6 +53,8 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
     def __init__(
         self, context: TwinMoveContext, destination: Side, options: TwinOptions, report: TwinReport
     ) -> None:
+        if context.check_mode:
+            context = context._replace(servers=SimulatedServers(context.servers, report.statements))
         super().__init__(context, report)
         self._destination = destination
         self._options = options
@@ -80,6 +84,13 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
         if len(silent) == len(replicas):
             raise silent[0]
         return sorted(found)
+
+    def _close_report(self) -> None:
+        if self._context.check_mode:
+            # No row was in both tables.
+            self._report.moved = {
+                each: moved._replace(seen_twice_seconds=None) for each, moved in self._report.moved.items()
+            }
 
     def _read_first(self, requested: Sequence[str]) -> None:
         if not self._find_tables(requested):

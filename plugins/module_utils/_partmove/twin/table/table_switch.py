@@ -46,7 +46,6 @@ from ..move.record import Records, refuse_records
 from ..move.report import TwinReport
 from ..move.run import TwinMoveContext, TwinRun
 from ..move.servers import read_replicas
-from ..move.simulated_servers import SimulatedServers
 from ..move.tables import Side
 from .pair import (
     LocatedTables,
@@ -125,12 +124,10 @@ class TableSwitch:
         names: Target,
         options: TwinOptions,
         report: TableSwitchReport,
-        *,
-        check_mode: bool = False,
     ) -> None:
-        """In check mode the switch executes no statement, and ``context.hot`` must be an overlay."""
+        """In check mode, which ``context`` says, the switch executes no statement."""
         self._context = context
-        self._check_mode = check_mode
+        self._check_mode = context.check_mode
         self._servers = servers
         self._twin, self._desired = names
         self._options = options
@@ -227,10 +224,7 @@ class TableSwitch:
         )
 
     def _move(self, report: TwinReport, destination: Side) -> None:
-        context = self._context
-        if self._check_mode:
-            context = context._replace(servers=SimulatedServers(context.servers, report.statements))
-        run = TwinRun(context, destination, self._options, report)
+        run = TwinRun(self._context, destination, self._options, report)
         try:
             run.carry_out(run.find())
         finally:
