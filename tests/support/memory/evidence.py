@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.owner import Owner
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import (
     PartName,
     parse_part_name,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
     FirstReadMismatches,
-    Owner,
     PartitionEvidence,
     ReplicaEvidence,
 )

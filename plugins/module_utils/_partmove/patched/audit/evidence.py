@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import NamedTuple, Protocol
 
+from ...binding.owner import Owner
 from ...formats.names import PartName, not_covered
 from ...formats.state import is_cold
 from ...tree.znodes import Znode
@@ -36,16 +36,6 @@ class Disks(Protocol):
 
         ``host`` is the data of the replica's ``host`` znode.
         """
-
-
-class Owner(Enum):
-    """Whose parts the cold ensemble has at a shard path, according to the marker in the path's cold znode."""
-
-    OURS = "ours"
-    FORMER = "former"
-    """A table that was at the path before."""
-    NOBODY = "nobody"
-    """There is no marker: the parts, if any, come from another tool."""
 
 
 class FirstReadMismatches(NamedTuple):

@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from ...binding.owner import Owner
 from ...formats.names import PartName, detached_part, is_covered, not_covered
-from .evidence import Owner, PartitionEvidence, ReplicaEvidence
+from .evidence import PartitionEvidence, ReplicaEvidence
 from .kind import FindingKind
 
 

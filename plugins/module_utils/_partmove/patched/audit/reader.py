@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from ...binding.binding import Binding, read_binding_of_any_cold
 from ...binding.marker import parse_marker
+from ...binding.owner import Owner
 from ...concurrent import map_concurrently
 from ...errors import NoSuchTable, PartMoveError
 from ...formats.layout import ShardLayout, is_shard_path
@@ -26,7 +27,7 @@ from ...shard.copy_retention import retention_left_of
 from ...tree.ports import Clock, ZnodeReader, ZnodeStore
 from ...tree.znodes import Znode
 from ...zip_strict import zip_strict
-from .evidence import DiskParts, Disks, Owner, PartitionEvidence, ReplicaEvidence
+from .evidence import DiskParts, Disks, PartitionEvidence, ReplicaEvidence
 from .names import EnsembleNames, PartitionNames, listed_names, split_names
 from .payloads import with_content
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from ...binding.owner import Owner
 from ...formats.names import is_covered
 from ...formats.state import is_cold
 from ...gates.judge import REHEAT_GATES, refuse_shard
@@ -13,7 +14,7 @@ from ...gates.names import GateName
 from ...shard.parts import read_parts
 from ...text import first_few
 from ...tree.znodes import Znode
-from ..audit.evidence import Owner, PartitionEvidence
+from ..audit.evidence import PartitionEvidence
 from ..audit.judge import judge, only_cold
 from ..audit.kind import FindingKind
 from ..parts.bind import bind

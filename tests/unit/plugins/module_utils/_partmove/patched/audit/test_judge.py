@@ -12,9 +12,9 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, strategies as st
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.owner import Owner
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import is_covered
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
-    Owner,
     PartitionEvidence,
     ReplicaEvidence,
 )

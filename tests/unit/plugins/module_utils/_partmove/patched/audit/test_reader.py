@@ -14,6 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.ma
     ColdMarker,
     HotSide,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.owner import Owner
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     BindingConflict,
     FormatError,
@@ -22,7 +23,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import MARKS_OF_A_SHARD
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
     DiskParts,
-    Owner,
     PartitionEvidence,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
