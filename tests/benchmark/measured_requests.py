@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from typing import NoReturn
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
@@ -33,6 +34,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.reader im
     MAX_READS,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.session import Session
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.synced import SyncedReads
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.wire import (
     CHILDREN,
     DATA,
@@ -110,12 +112,16 @@ def send(work: Work) -> Requests:
         ]
         begin, cpu = time.perf_counter(), cpu_seconds()
         for one, requests in steps:
-            for _request, answer in one.stream(requests, BATCHES_IN_FLIGHT):
+            for _request, answer in SyncedReads(one, "", _refuse).stream(requests, BATCHES_IN_FLIGHT):
                 if answer.error:
                     raise RuntimeError(f"a request ended with error {answer.error}")
         seconds = time.perf_counter() - begin
         count = sum(len(requests) for _one, requests in steps)
         return Requests(len(every), count, seconds, cpu_seconds() - cpu)
+
+
+def _refuse(path: str, code: int) -> NoReturn:
+    raise RuntimeError(f"error {code} for {path}")
 
 
 def _parts(work: Work) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
@@ -121,13 +122,13 @@ def stop_client(client: Any) -> None:
         return
 
 
-def queue_request(client: Any, request: object) -> PendingReply:
-    """Queue a request in the client; return its pending reply.
+def queue_request(client: Any, request: object, connection: Callable[[], int]) -> PendingReply:
+    """Queue a request in the client; return its pending reply, which notes the number of its connection.
 
     Kazoo's own `_call` swallows all exceptions while waking its thread for a closed connection, including
     exceptions of signal handlers: an interrupted run would continue.
     """
-    result = PendingReply()
+    result = PendingReply(connection)
     refusals = {
         KeeperState.AUTH_FAILED: AuthFailedError,
         KeeperState.CLOSED: ConnectionClosedError,

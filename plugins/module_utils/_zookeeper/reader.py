@@ -6,12 +6,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import islice
 from types import TracebackType
-from typing import Any, NamedTuple, NoReturn, Optional, TypeVar
+from typing import Any, NoReturn, Optional, TypeVar
 
 from .._partmove.errors import AccessDenied, EnsembleError
 from .._partmove.tree.multi_batches import MAX_BYTES
@@ -19,6 +17,7 @@ from .._partmove.tree.rate import Rate
 from .._partmove.tree.znodes import Query, QueryAnswer, Znode
 from .options import EnsembleOptions
 from .session import LOST, Session
+from .synced import SyncedReads
 from .wire import (
     BAD_ARGUMENTS,
     CHILDREN,
@@ -31,8 +30,6 @@ from .wire import (
     ReadRequest,
     ReadSection,
     SingleRead,
-    Sync,
-    wire_path,
 )
 
 MAX_READS = 500
@@ -47,12 +44,6 @@ _NO_MULTI_READ = (UNIMPLEMENTED, BAD_ARGUMENTS)
 
 _Entered = TypeVar("_Entered", bound="Reader")
 _Sections = tuple[list[Optional[Znode]], list[Optional[tuple[str, ...]]]]
-
-
-class _PendingSync(NamedTuple):
-    path: str
-    result: Any
-    """Argument of `Session.outcome`."""
 
 
 class BatchSizer:
@@ -99,13 +90,12 @@ class Reader:
         self._session = Session(options, label)
         self._rate = Rate(options.reads_per_second)
         self._sizes = {DATA.type: BatchSizer(8 * 1024), CHILDREN.type: BatchSizer(64 * 1024)}
-        self._syncs: deque[_PendingSync] = deque()
-        """Syncs with unchecked answers; concurrent reads all check them."""
         try:
             self._multi_read = self._has_multi_read()
         except BaseException:
             self._session.close()
             raise
+        self._reads = SyncedReads(self._session, options.chroot, self._refuse)
 
     def __enter__(self: _Entered) -> _Entered:
         """Return self; the session is already open."""
@@ -157,11 +147,12 @@ class Reader:
         ]
 
     def sync(self, path: str) -> None:
-        """Make the next reads see all writes committed so far. Errors are raised by these reads.
+        """Make all later reads see all writes committed so far. Errors are raised by these reads.
 
-        Reads need not wait for the answer: a server processes the requests of a connection in order.
+        Reads need not wait for the answer: a server processes the requests of a connection in order. After a
+        lost connection, `SyncedReads` repeats the sync.
         """
-        self._syncs.append(_PendingSync(path, self._session.send(self._sync(path))))
+        self._reads.sync(path)
 
     def close(self) -> None:
         """End the session and delete its ephemeral znodes."""
@@ -169,31 +160,6 @@ class Reader:
 
     def _read(self, sections: Sequence[ReadSection], chroot: str) -> _Sections:
         """Return the znodes and the child lists of all sections, each in order."""
-        # Copied before sending: later syncs of other threads may follow these reads.
-        syncs = tuple(self._syncs)
-        results = self._read_now(sections, chroot)
-        answered = [self._was_answered(each) for each in syncs]
-        if all(answered):
-            return results
-        # After a reconnection, the answers may come from a server behind the sync: read again.
-        return self._read_now(sections, chroot)
-
-    def _was_answered(self, sync: _PendingSync) -> bool:
-        """Return whether the sync was answered; a lost sync is repeated first."""
-        answer = self._session.outcome(sync.result)
-        was_lost = answer.error in LOST
-        if was_lost:
-            answer = self._session.ask(self._sync(sync.path))
-        if answer.error:
-            self._refuse(sync.path, answer.error)
-        with suppress(ValueError):
-            self._syncs.remove(sync)
-        return not was_lost
-
-    def _sync(self, path: str) -> Sync:
-        return Sync(wire_path(self._options.chroot, path))
-
-    def _read_now(self, sections: Sequence[ReadSection], chroot: str) -> _Sections:
         found: dict[int, list[Any]] = {DATA.type: [], CHILDREN.type: []}
         shared = ReadKind(CHILDREN.type, NameInterner().take)
         sections = [each if each.kind is DATA else ReadSection(shared, each.paths) for each in sections]
@@ -202,11 +168,11 @@ class Reader:
             requests, window = _multi_reads(chroot, sections, self._sizes), BATCHES_IN_FLIGHT
         else:
             requests, window = _single_reads(chroot, sections), SINGLES_IN_FLIGHT
-        for request, answer in self._session.stream(map(self._paced, requests), window):
+        for request, answer in self._reads.stream(map(self._paced, requests), window):
             if self._multi_read and answer.error in _NO_MULTI_READ:
                 # The session moved to a member of an older version.
                 self._multi_read = False
-                return self._read_now(sections, chroot)
+                return self._read(sections, chroot)
             for kind, results, size in request.decode(answer, self._refuse):
                 found[kind.type] += results
                 self._sizes[kind.type].learn(len(results), size)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 from .._partmove.errors import EnsembleError, EnsembleUnreachable, SessionRefused
 from .client import ConnectionLog, make_client, queue_request, stop_client
 from .options import EnsembleOptions
+from .sockets import PendingReply
 from .wire import (
     AUTH_FAILED,
     CONNECTION_LOSS,
@@ -34,8 +33,6 @@ LOST = frozenset({CONNECTION_LOSS, OPERATION_TIMEOUT, REQUEST_TIMEOUT, SESSION_E
 
 _POLL_SECONDS = 0.05
 _CLOSE_SECONDS = 3.0
-
-_Request = TypeVar("_Request", bound=Request)
 
 
 class Session:
@@ -72,6 +69,11 @@ class Session:
             raise
 
     @property
+    def operation_timeout(self) -> float:
+        """Seconds to wait for an answer, reconnections included."""
+        return self._options.operation_timeout
+
+    @property
     def breaks(self) -> int:
         """Number of lost connections: equal values mean the same connection in between."""
         return self._breaks
@@ -98,18 +100,19 @@ class Session:
                 return False
         return True
 
-    def send(self, request: Request) -> Any:
-        """Queue a request; return its pending reply for `wait`."""
-        return queue_request(self._client, request)
+    def send(self, request: Request) -> PendingReply:
+        """Queue a request; return its pending reply for `wait`. Its connection is a value of `breaks`."""
+        return queue_request(self._client, request, lambda: self._breaks)
 
-    def wait(self, result: Any, deadline: float) -> Answer:
+    def wait(self, result: PendingReply, deadline: float) -> Answer:
         """Return the answer, or an answer with an error code; OPERATION_TIMEOUT at the deadline."""
         if not result.wait(max(0.0, deadline - time.monotonic())):
             return Answer(b"", 0, OPERATION_TIMEOUT)
         error = result.exception
         if error is None:
             # kazoo returns None for Exists of a missing znode, and a list for an answer to a multi.
-            return Answer(b"", 0, NO_NODE) if result.value is None else Answer(*result.value)
+            value: Any = result.value
+            return Answer(b"", 0, NO_NODE) if value is None else Answer(*value)
         # Answers that kazoo cannot parse raise exceptions without a code.
         return Answer(b"", 0, getattr(error, "code", MARSHALLING_ERROR))
 
@@ -117,31 +120,33 @@ class Session:
         """Send a request once; return its answer or error code."""
         return self.outcome(self.send(request))
 
-    def outcome(self, result: Any) -> Answer:
+    def outcome(self, result: PendingReply) -> Answer:
         """Return the answer to a sent request, or its error code, as `wait` does."""
         return self.wait(result, time.monotonic() + self._options.operation_timeout)
 
     def ask(self, request: Request) -> Answer:
-        """Send a repeatable request; return its answer. Errors as in `stream`."""
-        return self._persist(request, self.send(request), self._options.operation_timeout)
-
-    def stream(self, requests: Iterable[_Request], window: int) -> Iterator[tuple[_Request, Answer]]:
-        """Send repeatable requests, at most ``window`` unanswered; yield the answers in order.
-
-        Repeats requests lost with a connection.
+        """Send a repeatable request, again after a lost connection; return its answer.
 
         Raises:
             EnsembleUnreachable: no answer within the operation timeout.
             AccessDenied: the identity was rejected after a reconnection.
         """
-        waiting: deque[tuple[_Request, Any]] = deque()
-        for request in requests:
-            waiting.append((request, self.send(request)))
-            if len(waiting) == window:
-                first, result = waiting.popleft()
-                yield first, self._persist(first, result, self._options.operation_timeout)
-        for first, result in waiting:
-            yield first, self._persist(first, result, self._options.operation_timeout)
+        return self._persist(request, self.send(request), self._options.operation_timeout)
+
+    def require_connection(self, deadline: float) -> None:
+        """Wait until a lost request can be sent again.
+
+        Raises:
+            EnsembleUnreachable: no connection at the deadline, or the deadline has passed.
+            AccessDenied: the identity was rejected after a reconnection.
+        """
+        if not self.wait_connected(deadline) or time.monotonic() >= deadline:
+            raise self._no_answer(self._options.operation_timeout)
+
+    def check_identity(self, answer: Answer) -> None:
+        """Raise AccessDenied if the answer rejects the identity."""
+        if answer.error == AUTH_FAILED:
+            raise self._refused(self._log.reasons())
 
     def close(self) -> None:
         """End the session. Waits only a short time for a server without answer."""
@@ -167,15 +172,14 @@ class Session:
         if error:
             raise self._refused(f"error {error}")
 
-    def _persist(self, request: Request, result: Any, seconds: float) -> Answer:
+    def _persist(self, request: Request, result: PendingReply, seconds: float) -> Answer:
         deadline = time.monotonic() + seconds
         answer = self.wait(result, deadline)
         while answer.error in LOST:
             if not self.wait_connected(deadline) or time.monotonic() >= deadline:
                 raise self._no_answer(seconds)
             answer = self.wait(self.send(request), deadline)
-        if answer.error == AUTH_FAILED:
-            raise self._refused(self._log.reasons())
+        self.check_identity(answer)
         return answer
 
     def _no_answer(self, seconds: float) -> EnsembleError:

@@ -18,7 +18,7 @@ import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -168,19 +168,26 @@ class WakeUpPipe:
 class PendingReply:
     """Implements the parts of AsyncResult used by kazoo and `Session`, with one lock."""
 
-    def __init__(self) -> None:
+    def __init__(self, connection: Callable[[], int]) -> None:
+        """``connection``: returns the number of kazoo's connection; called by kazoo's thread."""
         self.value: object = None
         self.exception: BaseException | None = None
+        self.connection = -1
+        """Number of the connection of the answer, which is that of the request; -1 without an answer."""
+        self._connection_now = connection
         self._came = threading.Lock()
         self._came.acquire()
 
     def set(self, value: object = None) -> None:
         """Store the answer. Exactly one call of `set` or `set_exception`."""
+        # Only kazoo's thread replaces the connection, so the number is exact here, and nowhere else.
+        self.connection = self._connection_now()
         self.value = value
         self._came.release()
 
     def set_exception(self, exception: BaseException) -> None:
-        """Store the error."""
+        """Store the error: of the server, or of a lost connection."""
+        self.connection = self._connection_now()
         self.exception = exception
         self._came.release()
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable
 
 from .._partmove.errors import EnsembleError
-from .._partmove.tree.znodes import Multi, Outcome
+from .._partmove.tree.znodes import Multi, Outcome, Unknown
 from .commit import MultiSender
 from .members import close_all, connect_members
 from .options import EnsembleOptions
@@ -74,13 +74,18 @@ class ZooKeeperStore(Reader):
     def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Send the multis in order, several in flight; return one outcome for each, in order.
 
-        Uses one connection: after its loss, or a missing answer, nothing more is sent.
+        Uses one connection: after its loss, or a missing answer, nothing more is sent. After an unknown
+        outcome, reads show whether the multi was applied.
 
         Raises:
             PartMoveError: a multi exceeds the limits of wire.py; earlier multis may have been applied.
         """
         commit = MultiSender(self._session, self._options.operation_timeout)
-        return commit.run(map(self._encoder.encode, multis))
+        outcomes = commit.run(map(self._encoder.encode, multis))
+        if any(isinstance(outcome, Unknown) for outcome in outcomes):
+            # The answer may come late, or never, over a connection that is not lost.
+            self.sync("/")
+        return outcomes
 
     def members(self) -> tuple[Reader, ...]:
         """Return direct connections to all members; connects at the first call.

@@ -250,7 +250,7 @@ class TestBell:
 
 class TestReply:
     def test_an_answer(self) -> None:
-        reply = PendingReply()
+        reply = PendingReply(int)
         assert not reply.wait(0.0)
         reply.set("answer")
         assert reply.wait(0.0)
@@ -258,13 +258,13 @@ class TestReply:
         assert (reply.value, reply.exception) == ("answer", None)
 
     def test_an_error(self) -> None:
-        reply, error = PendingReply(), ValueError("lost")
+        reply, error = PendingReply(int), ValueError("lost")
         reply.set_exception(error)
         assert reply.wait(0.0)
         assert (reply.value, reply.exception) == (None, error)
 
     def test_reply_wakes_all_waiting_threads(self) -> None:
-        reply = PendingReply()
+        reply = PendingReply(int)
         replies: list[bool] = []
         waiting = [
             threading.Thread(target=lambda: replies.append(reply.wait(LONG_SECONDS))) for _thread in range(8)
