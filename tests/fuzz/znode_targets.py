@@ -18,6 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.kn
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
     ColdMarker,
     HotSide,
+    TableId,
     parse_marker,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
@@ -170,7 +171,10 @@ def _clickhouse_targets() -> list[Target]:
 
 
 def _own_targets() -> list[Target]:
-    markers = [ColdMarker(7, HotSide("/a", "/b")).encode(), ColdMarker(7, None).encode()]
+    markers = [
+        ColdMarker(TableId("", 7, 0), HotSide("/a", "/b")).encode(),
+        ColdMarker(TableId("", 7, 0), None).encode(),
+    ]
     items = json.dumps([{"shard_path": "/a", "partition": "all"}]).encode()
     return [
         _target("shard path", [b"/clickhouse/tables/01/hits"], lambda data: ShardLayout(_text(data))),

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from .errors import FormatError, PartMoveError
@@ -66,6 +66,15 @@ def json_object(data: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("it is a JSON value of another type")
     return value
+
+
+def named_version(data: bytes, versions: Collection[int]) -> int:
+    """Return the version that a record names if it is among ``versions``, otherwise the newest of them."""
+    try:
+        version = json_object(data).get("version")
+    except ValueError:
+        return max(versions)
+    return version if isinstance(version, int) and version in versions else max(versions)
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

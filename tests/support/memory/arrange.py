@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import (
+    Identity,
+    identity_path,
+    parse_identity,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
     ColdMarker,
     HotSide,
+    TableId,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.bench import OTHER, PART, PATH, Bench
 from support.memory.synthetic import LEGACY, MINIMALISTIC
 
 Arrange = Callable[[Bench], object]
-
-FORMER = ColdMarker(1, HotSide(PATH, DEFAULT_ROOT)).encode()
-"""The marker of a former table at the path."""
 
 _HEAD = b"format version: 4\ncreate_time: 2026-11-21 00:23:24\nsource replica: r1\nblock_id: \n"
 _MUTATION = (
@@ -45,6 +48,46 @@ def write(path: str, data: bytes) -> Arrange:
 def delete(path: str) -> Arrange:
     """Delete a znode in hot, with all below it."""
     return lambda bench: bench.hot.delete(f"{PATH}/{path}", recursive=True)
+
+
+def identify(bench: Bench) -> str:
+    """Give hot an identity, unless it has one, and return its id."""
+    path = identity_path(DEFAULT_ROOT)
+    if bench.hot.exists(path) is None:
+        bench.hot.create(path, Identity.new().encode(), makepath=True)
+    identity = parse_identity(bench.hot_store.read([path])[0])
+    assert identity is not None
+    return identity.id
+
+
+def mark_former(bench: Bench) -> None:
+    """Mark the parts in cold as those of a former table of this hot ensemble at the path."""
+    marker = ColdMarker(TableId(identify(bench), 1, 0), HotSide(PATH, DEFAULT_ROOT))
+    bench.cold.set(PATH, marker.encode())
+
+
+def mark_of_other_cluster(bench: Bench) -> None:
+    """Mark the parts in cold as those of another hot ensemble with an equal table."""
+    stat = bench.hot.get(PATH)[1]
+    marker = ColdMarker(TableId("0" * 32, stat.czxid, stat.ctime), HotSide(PATH, DEFAULT_ROOT))
+    bench.cold.set(PATH, marker.encode())
+
+
+def mark_without_id(bench: Bench) -> None:
+    """Mark the parts in cold as version 2 of the marker does, by path and transaction."""
+    table = TableId("", bench.hot.get(PATH)[1].czxid, 0)
+    bench.cold.set(PATH, ColdMarker(table, HotSide(PATH, DEFAULT_ROOT)).encode())
+
+
+def mark_without_path(bench: Bench) -> None:
+    """Mark the parts in cold as version 1 of the marker does, by transaction alone."""
+    table = TableId("", bench.hot.get(PATH)[1].czxid, 0)
+    bench.cold.set(PATH, ColdMarker(table, None).encode())
+
+
+def forget_id(bench: Bench) -> None:
+    """Delete the identity of hot."""
+    bench.hot.delete(identity_path(DEFAULT_ROOT))
 
 
 def both(*arranges: Arrange) -> Arrange:

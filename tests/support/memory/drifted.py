@@ -54,11 +54,14 @@ class Drifted:
         self.announced: list[list[str]] = []
         self.pace: Pace = UnlimitedPace()
 
+    def evidence(self) -> EvidenceReader:
+        """What reads the evidence for audits."""
+        bench = self.bench
+        return EvidenceReader(bench.hot_store, bench.cold_store, self.disks, bench.clock, DEFAULT_ROOT)
+
     def kinds(self, partition: str = DAY) -> dict[str, FindingKind]:
         """What the partition is for each replica."""
-        bench = self.bench
-        reader = EvidenceReader(bench.hot_store, bench.cold_store, self.disks, bench.clock, DEFAULT_ROOT)
-        found = audit_shard(reader, PATH)
+        found = audit_shard(self.evidence(), PATH)
         assert not found.unjudged
         return {row.replica: row.verdict.kind for row in found.rows if row.partition == partition}
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
-from support.memory.arrange import FORMER, create, create_cold, delete, write
+from support.memory.arrange import create, create_cold, delete, mark_former, write
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.drifted import Drifted
 from support.memory.synthetic import MINIMALISTIC
@@ -67,7 +67,7 @@ def _moved_by_another(bench: Bench) -> None:
 
 def _former_table(bench: Bench) -> None:
     _copied_by_another(bench)
-    bench.cold.set(PATH, FORMER)
+    mark_former(bench)
 
 
 def _copies_differ(bench: Bench) -> None:

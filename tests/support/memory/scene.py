@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
@@ -79,6 +80,9 @@ class Where(NamedTuple):
         return any(names - self.hot[replica] - self.disk[replica] for replica, names in self.cold.items())
 
 
+_RANDOM_ID = re.compile(rb'"hot_id": "[0-9a-f]{32}"')
+
+
 class Scene:
     """A table with two partitions in hot and one in cold, and what watches over it."""
 
@@ -146,9 +150,13 @@ class Scene:
         return context._replace(readiness=readiness(hot, cold)) if self._by_ledger else context
 
     def tables(self) -> tuple[Mapping[str, bytes], Mapping[str, bytes]]:
-        """The data of both ensembles, without the coordination of the runs."""
+        """The data of both ensembles, without the coordination of the runs, and without random ids."""
         hot, cold = (
-            {path: data for path, data in each.data().items() if not path.startswith("/partmove")}
+            {
+                path: _RANDOM_ID.sub(b'"hot_id": ""', data)
+                for path, data in each.data().items()
+                if not path.startswith("/partmove")
+            }
             for each in (self.hot, self.cold)
         )
         return hot, cold

@@ -6,17 +6,21 @@
 
 Locks, epochs and the ledger are below the coordination root, and separate two runs only if both runs use the
 same root. So the shard path's znode in cold names the root, and a znode in hot identifies the cold ensemble.
-Both znodes are written before the first part is copied::
+Both ensembles have an identity, and cold lists the hot ensembles to which it belongs. All these znodes are
+written before the first part is copied::
 
-    cold  <shard path>                     ColdMarker: the path in hot, its creation, the coordination root
+    cold  <shard path>                       ColdMarker: the table in hot, and the coordination root
     hot   <root>/cold/<shard path, quoted>   KnownCold: the creation of the shard path's znode in cold
+    both  <root>/identity                    Identity: a random id
+    cold  <root>/hots/<hot id>               BoundHot: a hot ensemble of this cold ensemble
 
-States of a shard path: unbound → bound, permanently. Only the cold ensemble may change, and only while no
-partition has State COLD.
+States of a shard path: unbound → bound. Only the cold ensemble may change, and only while no partition has
+State COLD. `olap.partmove.cold_owner` lets another hot ensemble take a shard path over, with proof.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..errors import BindingConflict
@@ -24,8 +28,9 @@ from ..formats.layout import ShardLayout
 from ..formats.state import is_cold
 from ..text import first_few
 from ..tree.ports import ZnodeReader, ZnodeStore
-from ..tree.znodes import Znode
+from ..tree.znodes import Query, QueryAnswer, Znode
 from ..zip_strict import zip_strict
+from .identity import hots_path, identity_path, parse_bound_hot, parse_identity
 from .known_cold import known_cold_path, parse_known_cold
 from .marker import ColdMarker, HotSide, parse_marker
 
@@ -42,60 +47,128 @@ class Binding(NamedTuple):
     known_path: str
     own_side: HotSide
     """The path in hot and the coordination root of this run."""
+    hot_id: str
+    """The id of the hot ensemble; empty before its first run."""
+    cold_id: str
+    """The id of the cold ensemble; empty before its first run."""
+    bound_hots: tuple[str, ...]
+    """The ids of the hot ensembles of the cold ensemble, sorted."""
 
     @property
     def is_proven(self) -> bool:
-        """Whether the marker in cold names the table and the coordination root of this run."""
-        return self.marker is not None and self.marker.side == self.own_side
+        """Whether the marker in cold names the coordination root of this run, and this hot ensemble."""
+        if self.marker is None or self.marker.side != self.own_side:
+            return False
+        return self.marker.table.hot_id == self.hot_id if self.marker.is_identified else self.is_known
 
     @property
     def is_known(self) -> bool:
         """Whether the znode in hot identifies this cold ensemble. Raises FormatError."""
-        return (
-            self.known is not None and self.cold is not None and parse_known_cold(self.known).is_of(self.cold)
-        )
+        if self.known is None or self.cold is None:
+            return False
+        return parse_known_cold(self.known).is_of(self.cold, self.cold_id)
+
+    @property
+    def is_pair_bound(self) -> bool:
+        """Whether the cold ensemble lists this hot ensemble."""
+        return bool(self.hot_id and self.cold_id) and self.hot_id in self.bound_hots
+
+
+class BindingZnodes(NamedTuple):
+    """The znodes of a binding as read."""
+
+    known: Znode | None
+    hot_identity: Znode | None
+    shard: Znode | None
+    """The shard path's own znode in cold."""
+    cold_identity: Znode | None
+    bound_hots: tuple[str, ...]
+
+    @classmethod
+    def of(cls, in_hot: Sequence[Znode | None], in_cold: QueryAnswer) -> BindingZnodes:
+        """Combine the answers for `paths_in_hot` and `query_in_cold`."""
+        known, hot_identity = in_hot
+        shard, cold_identity = in_cold.znodes
+        return cls(known, hot_identity, shard, cold_identity, in_cold.children[0] or ())
+
+
+def paths_in_hot(root: str, layout: ShardLayout) -> list[str]:
+    """Return the paths of the znodes in hot."""
+    return [known_cold_path(root, layout.path), identity_path(root)]
+
+
+def query_in_cold(root: str, layout: ShardLayout) -> Query:
+    """Return the query for the znodes in cold."""
+    return Query([layout.path, identity_path(root)], [hots_path(root)])
 
 
 def read_binding(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout) -> Binding:
-    """Read both znodes. Call ``sync`` before, if the newest state matters.
+    """Read the znodes. Call ``sync`` before, if the newest state matters.
 
-    Raises BindingConflict if the shard path is bound to another coordination root, another path in hot, or
-    another cold ensemble. Raises FormatError for unknown data, and EnsembleError and its subclasses.
+    Raises BindingConflict if the shard path is bound to another hot ensemble, coordination root, path in hot
+    or cold ensemble, or if the cold ensemble belongs to other hot ensembles. Raises FormatError for unknown
+    data, and EnsembleError and its subclasses.
     """
-    known = hot.read([known_cold_path(root, layout.path)])[0]
-    return binding_of(hot, root, layout, known, cold.read([layout.path])[0])
+    return binding_of(hot, cold, root, layout, _read(hot, cold, root, layout))
 
 
 def read_binding_of_any_cold(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout) -> Binding:
-    """Read as `read_binding` does, but accept another cold ensemble.
+    """Read as `read_binding` does, but accept another cold ensemble, and a table of another cluster.
 
-    For callers that report another ensemble themselves, or whose work is independent of the cold ensemble.
+    For callers that ask for the owner themselves, or whose work is independent of the cold ensemble.
     """
-    known = hot.read([known_cold_path(root, layout.path)])[0]
-    return binding_of_any_cold(hot, root, layout, known, cold.read([layout.path])[0])
+    return binding_of_any_cold(hot, root, layout, _read(hot, cold, root, layout))
+
+
+def _read(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout) -> BindingZnodes:
+    in_hot = hot.read(paths_in_hot(root, layout))
+    return BindingZnodes.of(in_hot, cold.ask([query_in_cold(root, layout)])[0])
 
 
 def binding_of(
-    hot: ZnodeStore, root: str, layout: ShardLayout, known: Znode | None, in_cold: Znode | None
+    hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout, znodes: BindingZnodes
 ) -> Binding:
-    """Build the binding and check it as `read_binding` does.
-
-    known: the znode at `known_cold_path` in hot. in_cold: the znode at the shard path in cold.
-    """
-    binding = binding_of_any_cold(hot, root, layout, known, in_cold)
+    """Build the binding and check it as `read_binding` does."""
+    binding = binding_of_any_cold(hot, root, layout, znodes)
+    _refuse_other_cluster(binding, layout)
     _refuse_other_cold(binding, hot, layout)
+    refuse_unlisted_hot(binding, cold, root)
     return binding
 
 
-def binding_of_any_cold(
-    hot: ZnodeStore, root: str, layout: ShardLayout, known: Znode | None, in_cold: Znode | None
-) -> Binding:
-    """Build the binding as `binding_of` does, but accept another cold ensemble."""
-    own_side = HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}")
-    marker = None if in_cold is None else parse_marker(in_cold)
-    binding = Binding(in_cold, marker, known, known_cold_path(root, layout.path), own_side)
-    _refuse_other_side(binding, layout)
+def binding_of_any_cold(hot: ZnodeStore, root: str, layout: ShardLayout, znodes: BindingZnodes) -> Binding:
+    """Build the binding as `read_binding_of_any_cold` does."""
+    marker = None if znodes.shard is None else parse_marker(znodes.shard)
+    identities = [parse_identity(each) for each in (znodes.hot_identity, znodes.cold_identity)]
+    hot_id, cold_id = ("" if each is None else each.id for each in identities)
+    binding = Binding(
+        cold=znodes.shard,
+        marker=marker,
+        known=znodes.known,
+        known_path=known_cold_path(root, layout.path),
+        own_side=HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}"),
+        hot_id=hot_id,
+        cold_id=cold_id,
+        bound_hots=znodes.bound_hots,
+    )
+    _refuse_other_side(binding, hot, layout)
     return binding
+
+
+def refuse_unlisted_hot(binding: Binding, cold: ZnodeReader, root: str) -> None:
+    """Raise if the cold ensemble belongs to other hot ensembles alone.
+
+    A table that is known on both sides was bound before ensembles had identities.
+    """
+    if not binding.bound_hots or binding.is_pair_bound or binding.is_known:
+        return
+    records = cold.read([f"{hots_path(root)}/{each}" for each in binding.bound_hots])
+    names = sorted(parse_bound_hot(each).name for each in records if each is not None)
+    raise BindingConflict(
+        f"The cold ensemble belongs to the hot ensemble {first_few(names)}, and this is another one",
+        remedy="Check the hosts and the chroots of hot and cold. To let both clusters use this cold ensemble,"
+        " bind this hot ensemble to it once with olap.partmove.cold_owner",
+    )
 
 
 def marked_cold(hot: ZnodeReader, layout: ShardLayout) -> tuple[str, ...]:
@@ -105,21 +178,48 @@ def marked_cold(hot: ZnodeReader, layout: ShardLayout) -> tuple[str, ...]:
     return tuple(each for each, state in zip_strict(ids, states) if state is not None and is_cold(state.data))
 
 
-def _refuse_other_side(binding: Binding, layout: ShardLayout) -> None:
-    side = None if binding.marker is None else binding.marker.side
-    if side is None or side == binding.own_side:
+def _refuse_other_side(binding: Binding, hot: ZnodeReader, layout: ShardLayout) -> None:
+    """Raise if the shard path belongs to this hot ensemble, but to another root or path of it."""
+    marker, own = binding.marker, binding.own_side
+    side = None if marker is None else marker.side
+    if marker is None or side is None or side == own:
         return
-    if side.path != binding.own_side.path:
+    if marker.is_identified and not _is_of_hot(hot, side.root, marker.table.hot_id):
+        return  # another cluster, which `owner_of` reports
+    if side.path != own.path:
         raise BindingConflict(
-            f"The cold ensemble has {layout.path} for {side.path} of the hot ensemble,"
-            f" not for {binding.own_side.path}",
+            f"The cold ensemble has {layout.path} for {side.path} of the hot ensemble, not for {own.path}",
             remedy="Correct the chroots of hot and cold: use the <root> of each ensemble in the servers'"
             " configuration",
         )
     raise BindingConflict(
         f"Runs on {layout.path} meet at {side.root} of the hot ensemble, and this one would at"
-        f" {binding.own_side.root}, where it would see neither their locks nor their ledger",
+        f" {own.root}, where it would see neither their locks nor their ledger",
         remedy=f"Give a chroot of hot and a coordination_root that together are {side.root}",
+    )
+
+
+def _is_of_hot(hot: ZnodeReader, root: str, hot_id: str) -> bool:
+    """Whether this hot ensemble has the id at the root, a path without the chroot of the connection."""
+    identity = parse_identity(hot.read([identity_path(root)], absolute=True)[0])
+    return identity is not None and identity.id == hot_id
+
+
+def _refuse_other_cluster(binding: Binding, layout: ShardLayout) -> None:
+    marker = binding.marker
+    if marker is None or not marker.is_identified or marker.table.hot_id == binding.hot_id:
+        return
+    raise other_cluster(layout, marker, binding.hot_id)
+
+
+def other_cluster(layout: ShardLayout, marker: ColdMarker | None, hot_id: str) -> BindingConflict:
+    """Return the error for a shard path in cold that belongs to another cluster."""
+    of = "" if marker is None or not marker.is_identified else f", ensemble {marker.table.hot_id}"
+    return BindingConflict(
+        f"The cold ensemble has {layout.path} for the table of another cluster{of}; this hot ensemble is"
+        f" {hot_id or 'without an identity'}",
+        remedy="Check the hosts and the chroots of hot and cold. If the parts really are of this cluster,"
+        " take the table over with olap.partmove.cold_owner",
     )
 
 

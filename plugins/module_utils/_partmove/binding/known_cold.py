@@ -4,8 +4,8 @@
 
 """The record in hot that identifies the cold ensemble of a shard path.
 
-The record is below the coordination root of hot. Two ensembles never create a path with the same transaction
-id and time. So both identify an ensemble, even after a change of its name or a copy of its data.
+The record is below the coordination root of hot. It has the random id of the cold ensemble, and the
+transaction id and time of the creation of the shard path there, which a copy of its data does not have.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ import json
 from typing import NamedTuple
 from urllib.parse import quote
 
-from ..envelope import Envelope
+from ..envelope import Envelope, named_version
 from ..records import TEXT, WHOLE_NUMBER, Record
 from ..text import format_time
 from ..tree.znodes import Znode
 
 FORMAT = "olap.partmove/cold-of-shard"
-VERSION = 1
 
 _REMEDY = "Use the version of olap.partmove that wrote the record, or find out which client wrote it"
-_ENVELOPE = Envelope("record of the cold ensemble of a shard path", FORMAT, VERSION, remedy=_REMEDY)
-_RECORD = Record({"czxid": WHOLE_NUMBER, "ctime": WHOLE_NUMBER, "members": TEXT}, remedy=_REMEDY)
+_NAME = "record of the cold ensemble of a shard path"
+_FIELDS = {"czxid": WHOLE_NUMBER, "ctime": WHOLE_NUMBER, "members": TEXT}
+_BY_VERSION = {1: _FIELDS, 2: {"cold_id": TEXT, **_FIELDS}}
+"""The fields of each version."""
 
 
 class KnownCold(NamedTuple):
@@ -36,19 +37,25 @@ class KnownCold(NamedTuple):
     """Time of the creation in milliseconds since 1970."""
     members: str
     """Members and chroot as configured at the creation; for messages."""
+    cold_id: str = ""
+    """The id of the ensemble; empty in records of version 1."""
 
     @classmethod
-    def of(cls, znode: Znode, members: str) -> KnownCold:
+    def of(cls, znode: Znode, members: str, cold_id: str) -> KnownCold:
         """Identify the ensemble of the shard path's znode."""
-        return cls(znode.stat.czxid, znode.stat.ctime, members)
+        return cls(znode.stat.czxid, znode.stat.ctime, members, cold_id)
 
-    def is_of(self, znode: Znode) -> bool:
-        """Whether the shard path's znode is of this ensemble."""
-        return (self.czxid, self.ctime) == (znode.stat.czxid, znode.stat.ctime)
+    def is_of(self, znode: Znode, cold_id: str) -> bool:
+        """Whether the shard path's znode is of this ensemble, whose id is ``cold_id``; empty for none."""
+        is_created_so = (self.czxid, self.ctime) == (znode.stat.czxid, znode.stat.ctime)
+        return is_created_so and self.cold_id in ("", cold_id)
 
     def encode(self) -> bytes:
-        """Return the data of the record's znode."""
-        return json.dumps(_ENVELOPE.around(self._asdict())).encode()
+        """Return the data of the record's znode, in the first version that has all fields."""
+        fields = self._asdict()
+        if not self.cold_id:
+            del fields["cold_id"]
+        return json.dumps(_envelope(2 if self.cold_id else 1).around(fields)).encode()
 
     def __str__(self) -> str:
         return f"{self.members}, where the shard path was created at {format_time(self.ctime)}"
@@ -62,4 +69,10 @@ def known_cold_path(root: str, shard_path: str) -> str:
 def parse_known_cold(znode: Znode) -> KnownCold:
     """Parse the record in the znode. Raises FormatError for other data."""
     where = f"The data of {znode.path}"
-    return KnownCold(**_RECORD.read(_ENVELOPE.parsed(znode.data, where), where))
+    version = named_version(znode.data, _BY_VERSION)
+    record = Record(_BY_VERSION[version], remedy=_REMEDY)
+    return KnownCold(**record.read(_envelope(version).parsed(znode.data, where), where))
+
+
+def _envelope(version: int) -> Envelope:
+    return Envelope(_NAME, FORMAT, version, remedy=_REMEDY)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The marker of a shard path in cold: names the table in hot, and the coordination root of its runs.
+"""The marker of a shard path in cold: names the table, its hot ensemble and its coordination root.
 
 The marker is the data of the shard path's own znode in cold. So a run finds the marker by the table alone,
 whatever its coordination root.
@@ -11,21 +11,29 @@ whatever its coordination root.
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..envelope import Envelope, json_object
+from ..envelope import Envelope, named_version
 from ..records import TEXT, WHOLE_NUMBER, Record
-from ..tree.znodes import Znode
+from ..tree.znodes import Stat, Znode
 
 FORMAT = "olap.partmove/cold-shard"
-VERSION = 2
 
 _NAME = "marker of a shard path in cold"
 _REMEDY = "Use the version of olap.partmove that wrote the marker, or find out which client wrote it"
-_ENVELOPE = Envelope(_NAME, FORMAT, VERSION, remedy=_REMEDY)
-_MARKER = Record({"hot_czxid": WHOLE_NUMBER, "hot_path": TEXT, "coordination_root": TEXT}, remedy=_REMEDY)
-_FIRST_ENVELOPE = Envelope(_NAME, FORMAT, 1, remedy=_REMEDY)
-_FIRST_MARKER = Record({"hot_czxid": WHOLE_NUMBER}, remedy=_REMEDY)
+_BY_VERSION: dict[int, dict[str, Any]] = {
+    1: {"hot_czxid": WHOLE_NUMBER},
+    2: {"hot_czxid": WHOLE_NUMBER, "hot_path": TEXT, "coordination_root": TEXT},
+    3: {
+        "hot_id": TEXT,
+        "hot_czxid": WHOLE_NUMBER,
+        "hot_ctime": WHOLE_NUMBER,
+        "hot_path": TEXT,
+        "coordination_root": TEXT,
+        "given_to": TEXT,
+    },
+}
+"""The fields of each version."""
 
 
 class HotSide(NamedTuple):
@@ -35,25 +43,50 @@ class HotSide(NamedTuple):
     root: str
 
 
-class ColdMarker(NamedTuple):
-    """The content of a marker."""
-
-    hot_czxid: int
-    """Transaction id of the creation of the shard path in hot.
+class TableId(NamedTuple):
+    """The table at a shard path of a hot ensemble.
 
     A dropped and recreated table restarts its block numbers. So new parts may have the names of parts of the
     former table, whose part znodes may still be in cold.
     """
+
+    hot_id: str
+    """The id of the hot ensemble; empty in markers of versions 1 and 2."""
+    czxid: int
+    """Transaction id of the creation of the shard path in hot."""
+    ctime: int
+    """Time of the creation in milliseconds since 1970; 0 in markers of versions 1 and 2."""
+
+    @classmethod
+    def of(cls, hot_id: str, stat: Stat) -> TableId:
+        """Identify the table by its ensemble and the stat of its shard path in hot."""
+        return cls(hot_id, stat.czxid, stat.ctime)
+
+
+class ColdMarker(NamedTuple):
+    """The content of a marker."""
+
+    table: TableId
     side: HotSide | None
     """Path in hot and coordination root. None in a marker of version 1, which any run may complete."""
+    given_to: str = ""
+    """The id of the hot ensemble that may take the table over, as its cluster says; empty for none."""
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether the marker names a hot ensemble by its id; markers of versions 1 and 2 do not."""
+        return bool(self.table.hot_id)
 
     def encode(self) -> bytes:
-        """Return the data of the znode, in version 1 without a side, else in version 2."""
-        fields: dict[str, object] = {"hot_czxid": self.hot_czxid}
+        """Return the data of the znode, in the first version that has all fields."""
+        fields: dict[str, object] = {"hot_czxid": self.table.czxid}
         if self.side is None:
-            return _encoded(_FIRST_ENVELOPE, fields)
+            return _encoded(1, fields)
         fields |= {"hot_path": self.side.path, "coordination_root": self.side.root}
-        return _encoded(_ENVELOPE, fields)
+        if not self.is_identified:
+            return _encoded(2, fields)
+        fields |= {"hot_id": self.table.hot_id, "hot_ctime": self.table.ctime, "given_to": self.given_to}
+        return _encoded(3, fields)
 
 
 def parse_marker(znode: Znode) -> ColdMarker | None:
@@ -61,19 +94,17 @@ def parse_marker(znode: Znode) -> ColdMarker | None:
     if not znode.data:
         return None
     where = f"The data of {znode.path} in the cold ensemble"
-    is_first = _says_version(znode.data, 1)
-    envelope, record = (_FIRST_ENVELOPE, _FIRST_MARKER) if is_first else (_ENVELOPE, _MARKER)
-    fields = record.read(envelope.parsed(znode.data, where), where)
-    side = None if is_first else HotSide(fields["hot_path"], fields["coordination_root"])
-    return ColdMarker(fields["hot_czxid"], side)
+    version = named_version(znode.data, _BY_VERSION)
+    record = Record(_BY_VERSION[version], remedy=_REMEDY)
+    fields = record.read(_envelope(version).parsed(znode.data, where), where)
+    side = None if version == 1 else HotSide(fields["hot_path"], fields["coordination_root"])
+    table = TableId(fields.get("hot_id", ""), fields["hot_czxid"], fields.get("hot_ctime", 0))
+    return ColdMarker(table, side, fields.get("given_to", ""))
 
 
-def _says_version(data: bytes, version: int) -> bool:
-    try:
-        return json_object(data).get("version") == version
-    except ValueError:
-        return False
+def _envelope(version: int) -> Envelope:
+    return Envelope(_NAME, FORMAT, version, remedy=_REMEDY)
 
 
-def _encoded(envelope: Envelope, fields: dict[str, object]) -> bytes:
-    return json.dumps(envelope.around(fields), sort_keys=True).encode()
+def _encoded(version: int, fields: dict[str, object]) -> bytes:
+    return json.dumps(_envelope(version).around(fields), sort_keys=True).encode()

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from ..binding.owner import Owner
 from ..formats.table_metadata import columns_have_ttl
 from ..shard.facts import ReplicaFacts, ShardFacts
 from ..text import first_few
@@ -64,12 +65,17 @@ def _alter_pending(shard: ShardFacts) -> str | None:
 
 
 def _another_table(shard: ShardFacts) -> str | None:
-    marker = shard.binding.marker
-    if not shard.has_parts_in_cold or (marker is not None and marker.hot_czxid == shard.czxid):
+    if not shard.has_parts_in_cold:
         return None
-    if marker is not None:
-        return "the cold ensemble registers parts of a former table at the same path"
-    return "the cold ensemble registers parts that another tool put there"
+    return _OWNERS[shard.owner]
+
+
+_OWNERS = {
+    Owner.OURS: None,
+    Owner.FORMER: "the cold ensemble registers parts of a former table at the same path",
+    Owner.NOBODY: "the cold ensemble registers parts that another tool put there",
+    Owner.OTHER_CLUSTER: "nothing proves that the parts in the cold ensemble are of this cluster",
+}
 
 
 def _shared_storage(shard: ShardFacts) -> str | None:

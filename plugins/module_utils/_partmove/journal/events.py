@@ -54,6 +54,7 @@ class Event(str, Enum):
     LEFT = "left"
     RESTORING = "restoring"
     RESTORED = "restored"
+    OWNER_SET = "owner_set"
     ENDED = "ended"
 
 
@@ -230,6 +231,13 @@ EVENTS: Mapping[Event, Description] = {
             **_PLACE,
             "kind": Field(TEXT, "kind of the finding"),
             "reason": Field(TEXT, "why the repair was not done"),
+        },
+    ),
+    Event.OWNER_SET: Description(
+        "The owner of a table in cold was set.",
+        {
+            "shard_path": _SHARD_PATH,
+            "owner": Field(TEXT, "the new owner and the proof, or who may take the table over"),
         },
     ),
     Event.RESTORING: Description(

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from ..binding.binding import Binding
+from ..binding.owner import Owner
 from ..formats.layout import ShardLayout
 from ..formats.log_entry import LogEntry
 from ..formats.mutation_entry import MutationEntry
@@ -97,8 +98,12 @@ class ShardFacts:
     columns: bytes
     czxid: int
     """Transaction id of the creation of the shard path; differs after the table was recreated."""
+    ctime: int
+    """Time of the creation of the shard path in milliseconds since 1970."""
     binding: Binding
     """The binding of hot and cold at the shard path."""
+    owner: Owner
+    """The owner of the parts in cold."""
     has_parts_in_cold: bool
     """Whether cold has a part of any replica at the shard path."""
     replicas: tuple[ReplicaFacts, ...]

@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 from ..binding.binding import (
     Binding,
+    BindingZnodes,
     binding_of,
     binding_of_any_cold,
     marked_cold,
     read_binding,
     read_binding_of_any_cold,
 )
+from ..binding.owner import owner_of
 from ..errors import EnsembleError
 from ..formats.layout import ShardLayout, unknown_replica_children, unknown_table_children
 from ..tree.ports import ZnodeReader, ZnodeStore
@@ -85,7 +87,8 @@ class ShardReader:
         self._hot = hot
         self._cold = cold
         self._layout = layout
-        self._root = root
+        self.root = root
+        """The coordination root."""
         self._any_cold = any_cold
         self._czxid = 0
         self._replicas: tuple[str, ...] = ()
@@ -169,7 +172,7 @@ class ShardReader:
     def binding(self) -> Binding:
         """Read the binding of hot and cold. Raises as `read_binding` does."""
         read = read_binding_of_any_cold if self._any_cold else read_binding
-        return read(self._hot, self._cold, self._root, self._layout)
+        return read(self._hot, self._cold, self.root, self._layout)
 
     def partitions_not_only_in_hot(self, shard: ShardFacts) -> ColdPartitions:
         """Find the partitions with parts in cold or with State COLD.
@@ -198,7 +201,9 @@ class ShardReader:
         # After the fence: parts removed from cold before the fence must not be read any more.
         self._cold.sync(self._layout.path)
         requested = partition_ids if parts_in_cold else ()
-        return in_hot, read_cold(self._cold, self._layout, in_hot.replicas, self.cold_lists, requested)
+        return in_hot, read_cold(
+            self._cold, self._layout, self.root, in_hot.replicas, self.cold_lists, requested
+        )
 
     def _read_hot(self, partition_ids: Sequence[str]) -> HotRead:
         layout = self._layout
@@ -208,7 +213,7 @@ class ShardReader:
             fence = self._fence_steps(replicas)
             read = HotRead(
                 layout,
-                self._root,
+                self.root,
                 replicas,
                 partition_ids,
                 fence=fence,
@@ -235,14 +240,15 @@ class ShardReader:
 
     def _facts(self, hot: HotRead, cold: ColdRead) -> ShardFacts:
         fence, pending = hot.fence.result, hot.pending.result
-        bind = binding_of_any_cold if self._any_cold else binding_of
-        (known,) = hot.known.result.values()
+        binding = self._binding_of(BindingZnodes.of([*hot.binding.result.values()], cold.binding))
         return ShardFacts(
             layout=self._layout,
             metadata=fence.definition,
             columns=fence.columns.data,
             czxid=fence.shard.stat.czxid,
-            binding=bind(self._hot, self._root, self._layout, known, cold.shard),
+            ctime=fence.shard.stat.ctime,
+            binding=binding,
+            owner=owner_of(binding, fence.shard.stat),
             has_parts_in_cold=cold.has_parts,
             replicas=tuple(
                 _replica_facts(replica, names or ())
@@ -257,6 +263,11 @@ class ShardReader:
             quorum=hot.quorum.result,
             shared_storage=hot.shared_storage.result,
         )
+
+    def _binding_of(self, znodes: BindingZnodes) -> Binding:
+        if self._any_cold:
+            return binding_of_any_cold(self._hot, self.root, self._layout, znodes)
+        return binding_of(self._hot, self._cold, self.root, self._layout, znodes)
 
     def _registered_names(
         self,

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..binding.known_cold import known_cold_path
+from ..binding.binding import paths_in_hot, query_in_cold
 from ..formats.layout import ShardLayout
 from ..tree.ports import ZnodeReader
 from ..tree.reading import Reading, Steps, read_together
-from ..tree.znodes import Query, Znode
+from ..tree.znodes import Query, QueryAnswer, Znode
 from ..zip_strict import zip_strict
 from .fence import Fence
 from .part_listing import ListedParts, Names, PartListing
@@ -51,13 +51,13 @@ class HotRead:
         self.quorum = Reading(quorum_steps(layout, self.fence))
         self.shared_storage = Reading(shared_storage_steps(layout, self.fence))
         self.of_replicas = Reading(names_steps([each.path for each in layouts]))
-        self.known = Reading(znode_steps([known_cold_path(root, layout.path)]))
+        self.binding = Reading(znode_steps(paths_in_hot(root, layout)))
 
     def take(self, hot: ZnodeReader) -> HotRead:
         """Read all facts. Raises NoSuchTable, FormatError, EnsembleError and its subclasses."""
         first: list[Reading[Any]] = [self.fence, self.states, self.block_numbers, self.parts, self.pending]
         then: list[Reading[Any]] = [self.mutations, self.quorum, self.shared_storage, self.of_replicas]
-        read_together(hot, [*first, *then, self.known])
+        read_together(hot, [*first, *then, self.binding])
         return self
 
     @property
@@ -69,8 +69,8 @@ class HotRead:
 class ColdRead(NamedTuple):
     """The facts read from cold together."""
 
-    shard: Znode | None
-    """The shard path's own znode."""
+    binding: QueryAnswer
+    """The answer to `query_in_cold`."""
     listed: ListedParts
     """The parts of the requested partitions, for each replica; no replicas without requested partitions."""
     has_parts: bool
@@ -80,26 +80,30 @@ class ColdRead(NamedTuple):
 def read_cold(
     cold: ZnodeReader,
     layout: ShardLayout,
+    root: str,
     replicas: Sequence[str],
     lists: PartListing,
     partition_ids: Sequence[str] = (),
 ) -> ColdRead:
     """Read the parts of these replicas in cold. Without partitions, read only whether cold has parts."""
     folders = [layout.replica(name).parts for name in replicas]
-    top = Reading(_top_steps(layout, replicas))
+    top = Reading(_top_steps(layout, root, replicas))
     listed = Reading(lists.steps(replicas if partition_ids else [], partition_ids))
     counted = Reading(znode_steps([] if partition_ids else folders))
     read_together(cold, [top, listed, counted])
-    shard, has_others = top.result
+    binding, has_others = top.result
     has_counted = any(each.stat.num_children for each in counted.result.values() if each is not None)
-    return ColdRead(shard, listed.result, has_others or listed.result.has_parts or has_counted)
+    return ColdRead(binding, listed.result, has_others or listed.result.has_parts or has_counted)
 
 
-def _top_steps(layout: ShardLayout, replicas: Sequence[str]) -> Steps[tuple[Znode | None, bool]]:
-    """Read the shard path's own znode, and whether a replica outside of ``replicas`` has parts."""
-    (shard,), (existing,) = yield Query([layout.path], [layout.replicas])
+def _top_steps(layout: ShardLayout, root: str, replicas: Sequence[str]) -> Steps[tuple[QueryAnswer, bool]]:
+    """Read the znodes of the binding, and whether a replica outside of ``replicas`` has parts."""
+    binding = query_in_cold(root, layout)
+    answer = yield Query(binding.znodes, [*binding.children, layout.replicas])
+    *of_binding, existing = answer.children
     others = [layout.replica(name).parts for name in existing or () if name not in replicas]
-    return shard, any((yield Query(children=others)).children) if others else False
+    has_others = any((yield Query(children=others)).children) if others else False
+    return QueryAnswer(answer.znodes, of_binding), has_others
 
 
 def znode_steps(paths: Sequence[str]) -> Steps[Mapping[str, Znode | None]]:

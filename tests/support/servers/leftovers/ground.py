@@ -6,14 +6,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_probe import HttpReplicaProbe
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import (
+    Identity,
+    identity_path,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
     ColdMarker,
     HotSide,
+    TableId,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
     ShardAudit,
@@ -111,9 +117,17 @@ class Ground:
 
     def adopt(self) -> None:
         """Say in cold, by hand, that what is there belongs to the table of hot."""
-        czxid = self.registry.hot.exists(self.table.path).czxid
-        marker = ColdMarker(czxid, HotSide(self.table.path, DEFAULT_ROOT))
+        stat = self.registry.hot.exists(self.table.path)
+        table = TableId(self._hot_id(), stat.czxid, stat.ctime)
+        marker = ColdMarker(table, HotSide(self.table.path, DEFAULT_ROOT))
         self.registry.cold.set(self.table.path, marker.encode())
+
+    def _hot_id(self) -> str:
+        """Return the id of hot, which has one from now on."""
+        hot, path = self.registry.hot, identity_path(DEFAULT_ROOT)
+        if hot.exists(path) is None:
+            hot.create(path, Identity.new().encode(), makepath=True)
+        return str(json.loads(hot.get(path)[0])["id"])
 
     def probe(self) -> HttpReplicaProbe:
         """What asks the servers of the table."""

@@ -67,6 +67,14 @@ def _unreadable(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verd
     return Verdict(FindingKind.UNREADABLE, replica.unreadable) if replica.unreadable else None
 
 
+def _other_cluster(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    """Match all parts in cold below the marker of another cluster; no repair touches them."""
+    if partition.owner is not Owner.OTHER_CLUSTER or not replica.cold:
+        return None
+    blocks_start = any(part in replica.cold for part in replica.missing(replica.hot))
+    return _verdict(FindingKind.OTHER_CLUSTER, replica.cold)._replace(blocks_start=blocks_start)
+
+
 def _another_replica(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     return None if replica.is_in_hot else _verdict(FindingKind.ANOTHER_REPLICA, replica.cold)
 
@@ -157,6 +165,7 @@ def _differing(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdi
 _RULES: tuple[Rule, ...] = (
     _unregistered,
     _unreadable,
+    _other_cluster,
     _another_replica,
     _silent,
     _of_another_cold,

@@ -24,6 +24,7 @@ class FindingKind(Vocabulary):
     UNLIKE_DISK = "unlike_disk"
     NOT_ON_DISK = "not_on_disk"
     COLD_UNKNOWN = "cold_unknown"
+    OTHER_CLUSTER = "other_cluster"
     FOREIGN = "foreign"
     COPIES_DIFFER = "copies_differ"
     HALF_COLD = "half_cold"
@@ -98,6 +99,11 @@ _TEXTS = {
         "State is COLD, and the given cold ensemble does not have the table, or is not the one its parts"
         " went to",
         "Check the hosts and the chroot of cold first: the given ensemble may be the wrong one",
+    ),
+    FindingKind.OTHER_CLUSTER: Texts(
+        "cold has the parts for a table of another cluster, or nothing proves that they are of this cluster",
+        "Check the hosts and the chroots of hot and cold. If the parts really are of this cluster, take the"
+        " table over with cold_owner, which asks the disks",
     ),
     FindingKind.FOREIGN: Texts(
         "another tool put the parts into cold, so part_move neither moves them nor brings them back",

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ...binding.binding import Binding, read_binding_of_any_cold
 from ...binding.marker import parse_marker
-from ...binding.owner import Owner
+from ...binding.owner import Owner, owner_of
 from ...concurrent import map_concurrently
 from ...errors import NoSuchTable, PartMoveError
 from ...formats.layout import ShardLayout, is_shard_path
@@ -109,7 +109,7 @@ class EvidenceReader:
         cold = listed_names(self._cold, layout, version)
         binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
         names = _Names(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
-        owner = _owner(binding, shard.stat.czxid)
+        owner = owner_of(binding, shard.stat)
         return ShardEvidence(
             layout=layout,
             binding=binding,
@@ -147,15 +147,20 @@ class EvidenceReader:
         if is_shard_path(self._cold.children([layout.path])[0] or ()):
             return None
         cold = listed_names(self._cold, layout, None)
-        if not (cold.unreadable or any(cold.parts.values())) or self._is_of_another_hot(layout):
+        if not (cold.unreadable or any(cold.parts.values())):
+            return None
+        if self._is_of_another_path(layout):
             return None
         binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
+        owner = owner_of(binding, None)
+        if owner is Owner.OTHER_CLUSTER:
+            return None
         states: dict[str, Znode | None] = dict.fromkeys(sorted(set[str]().union(*cold.parts.values())))
         names = _Names(layout, {}, EnsembleNames({}, {}), cold, states)
-        partitions = self._partitions(names, binding, Owner.FORMER)
-        return ShardEvidence(layout, binding, Owner.FORMER, partitions, lock="")
+        partitions = self._partitions(names, binding, owner)
+        return ShardEvidence(layout, binding, owner, partitions, lock="")
 
-    def _is_of_another_hot(self, layout: ShardLayout) -> bool:
+    def _is_of_another_path(self, layout: ShardLayout) -> bool:
         """Return whether the marker in cold assigns the shard path to another path of a hot ensemble."""
         znode = self._cold.read([layout.path])[0]
         marker = None if znode is None else parse_marker(znode)
@@ -216,7 +221,7 @@ class EvidenceReader:
             )
             for each, state in names.states.items()
         }
-        invalid = _invalid_names(names)
+        invalid = _invalid_names(names, owner)
         return {NO_PARTITION: invalid, **partitions} if invalid is not None else partitions
 
     def _with_content(
@@ -264,20 +269,14 @@ def _replica_evidence(names: _Names, partition_id: str) -> list[ReplicaEvidence]
     return evidence
 
 
-def _invalid_names(names: _Names) -> PartitionEvidence | None:
+def _invalid_names(names: _Names, owner: Owner) -> PartitionEvidence | None:
     """Return the evidence of znodes with an invalid part name, as one partition; None without such znodes."""
     replicas = [
         ReplicaEvidence(name, name in names.replicas, (), (), (), unreadable=tuple(sorted({*hot, *cold})))
         for name in sorted({*names.hot.unreadable, *names.cold.unreadable})
         for hot, cold in [(names.hot.unreadable.get(name, ()), names.cold.unreadable.get(name, ()))]
     ]
-    return PartitionEvidence(NO_PARTITION, None, tuple(replicas), Owner.OURS) if replicas else None
-
-
-def _owner(binding: Binding, czxid: int) -> Owner:
-    if binding.marker is None:
-        return Owner.NOBODY
-    return Owner.OURS if binding.marker.hot_czxid == czxid else Owner.FORMER
+    return PartitionEvidence(NO_PARTITION, None, tuple(replicas), owner) if replicas else None
 
 
 def _no_table(layout: ShardLayout) -> NoSuchTable:

@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
-from ...binding.binding import Binding
+from ...binding.binding import Binding, other_cluster, refuse_unlisted_hot
 from ...binding.known_cold import KnownCold
-from ...binding.marker import ColdMarker
+from ...binding.marker import ColdMarker, TableId
+from ...binding.owner import Owner
 from ...errors import EnsembleError
 from ...shard.facts import ShardFacts
 from ...tree.paths import parent_of
 from ...tree.znodes import Create, Op, SetData, Znode
 from .leased_shard import LeasedShard
+from .pair import bind_pair, name_of
 
 _ATTEMPTS = 10
 
@@ -21,16 +23,32 @@ _ATTEMPTS = 10
 def bind(leased: LeasedShard, shard: ShardFacts) -> None:
     """Bind hot and cold to each other at the shard path, unless they already are.
 
-    Cold gets a marker with the coordination root of the runs, hot a note of the cold ensemble. Both writes
-    are conditional on the data read before. So of two runs with different roots one comes first, and the
-    other is refused. Call it after the gates: it overwrites the marker of a former table. Raises
-    BindingConflict, LeaseLost, EnsembleError and kin.
+    Both ensembles get an identity. Cold gets the name of hot, and a marker with the table and the
+    coordination root of the runs. Hot gets a record of the cold ensemble. All writes are conditional on the
+    data read before. So of two runs with different roots, or of different hot ensembles, one comes first, and
+    the other is refused. Call it after the gates: it overwrites the marker of a former table.
+
+    Raises BindingConflict, LeaseLost, EnsembleError and kin.
     """
+    if shard.owner is Owner.OTHER_CLUSTER and shard.has_parts_in_cold:
+        raise other_cluster(leased.layout, shard.binding.marker, shard.binding.hot_id)
+    refuse_unlisted_hot(shard.binding, leased.cold.store, leased.root)
+    bind_owned(leased, shard)
+
+
+def bind_owned(leased: LeasedShard, shard: ShardFacts) -> None:
+    """Bind as `bind` does, whoever owns the shard path: the caller has the proof that it is ours."""
     # A binding that was read under the lease and is as desired stays so: a run with another root is refused.
     binding = shard.binding
     for _attempt in range(_ATTEMPTS):
-        desired = ColdMarker(shard.czxid, binding.own_side)
-        if binding.cold is None or binding.marker != desired:
+        desired = ColdMarker(TableId(binding.hot_id, shard.czxid, shard.ctime), binding.own_side)
+        if not binding.is_pair_bound:
+            hot, cold = leased.hot.store, leased.cold.store
+            may_join = bool(binding.bound_hots)
+            pair = bind_pair(hot, cold, leased.root, name_of(hot), may_join=may_join)
+            if not pair.is_bound:
+                refuse_unlisted_hot(leased.binding(), cold, leased.root)
+        elif binding.cold is None or not _says(binding.marker, desired):
             _mark(leased, binding, desired)
         elif not binding.is_known:
             _make_known(leased, binding, binding.cold)
@@ -44,6 +62,11 @@ def bind(leased: LeasedShard, shard: ShardFacts) -> None:
     )
 
 
+def _says(marker: ColdMarker | None, desired: ColdMarker) -> bool:
+    """Whether the marker names the table and the root; it may also name a hot ensemble that may take it."""
+    return marker is not None and (marker.table, marker.side) == (desired.table, desired.side)
+
+
 def _mark(leased: LeasedShard, binding: Binding, marker: ColdMarker) -> None:
     path = leased.layout.path
     leased.cold.ensure([path])
@@ -52,8 +75,7 @@ def _mark(leased: LeasedShard, binding: Binding, marker: ColdMarker) -> None:
 
 
 def _make_known(leased: LeasedShard, binding: Binding, shard_in_cold: Znode) -> None:
-    cold = leased.cold.store
-    data = KnownCold.of(shard_in_cold, f"{','.join(cold.addresses)}{cold.chroot}").encode()
+    data = KnownCold.of(shard_in_cold, name_of(leased.cold.store), binding.cold_id).encode()
     path = binding.known_path
     leased.hot.ensure([parent_of(path)])
     op: Op = Create(path, data) if binding.known is None else SetData(path, data, binding.known.stat.version)

@@ -25,7 +25,7 @@ from ...shard.reader import NamesRead, ShardRead, ShardReader
 from ...tree.multi_batches import MultiBatch, MultiRoom, pack
 from ...tree.paths import creates_of_missing, raise_if_unwritable, vanishing_znode
 from ...tree.ports import ZnodeStore
-from ...tree.znodes import Committed, Multi, Op, Outcome, Rejected
+from ...tree.znodes import Check, Committed, Multi, Op, Outcome, Rejected
 from ...zip_strict import zip_strict
 
 _ATTEMPTS = 10
@@ -84,11 +84,19 @@ class LeasedEnsemble:
         self.store = store
         self.lists = lists
         self._lease_checks = tuple(lease_checks)
+        self._checks = self._lease_checks
         self._shard_path = shard_path
+
+    def require(self, checks: Sequence[Op]) -> None:
+        """Let every later multi carry these checks, like those of the lease, in place of earlier ones.
+
+        A failed check means a lost lease.
+        """
+        self._checks = (*self._lease_checks, *checks)
 
     def room(self, checks: Sequence[Op] = ()) -> MultiRoom:
         """Return the room of one multi beside the checks of the lease and the given checks."""
-        return MultiRoom.beside((*self._lease_checks, *checks))
+        return MultiRoom.beside((*self._checks, *checks))
 
     def write(self, path: str, ops: Sequence[Op]) -> None:
         """Apply the operations, unless another writer was faster; the caller reads afterwards to find out.
@@ -121,7 +129,7 @@ class LeasedEnsemble:
         PartMoveError, no later group is sent, and the outcome of the earlier groups is still reported. The
         result holds the problem, if there is one; only errors of the store itself are raised.
         """
-        sending = _Sending(pack((*self._lease_checks, *checks), groups))
+        sending = _Sending(pack((*self._checks, *checks), groups))
         outcomes = self._sent(sending)
         written = Written([], [], [], sending.problem, {})
         for batch, outcome in zip_strict(sending.batches, outcomes):
@@ -154,7 +162,7 @@ class LeasedEnsemble:
 
     def _problem(self, rejected: Rejected, multi: Multi) -> PartMoveError | None:
         try:
-            raise_if_lease_lost(rejected, len(self._lease_checks), self._shard_path)
+            raise_if_lease_lost(rejected, len(self._checks), self._shard_path)
             raise_if_unwritable(self.store, multi[rejected.op_index].path, rejected)
         except PartMoveError as error:
             return error
@@ -172,6 +180,8 @@ class LeasedShard:
         self.cold = LeasedEnsemble(cold, lease.cold_checks, layout.path, reader.cold_lists)
         self.taken_at = lease.taken_at
         """As in `Lease`: the moment for which every judgement under this lease holds."""
+        self.root = reader.root
+        """The coordination root."""
         self._reader = reader
         self._lease = lease
 
@@ -181,22 +191,28 @@ class LeasedShard:
         Raises LeaseLost, and the errors of `ShardReader.read`.
         """
         read = self._reader.read(partition_ids)
+        self._rely_on(read.shard.binding)
         self.confirm()
         return read
 
     def read_hot(self, partition_ids: Sequence[str], *, reread: bool) -> ShardRead:
         """Read as `ShardReader.read_hot` does; the lease held until the end. Raises as `read` does."""
         read = self._reader.read_hot(partition_ids, reread=reread)
+        self._rely_on(read.shard.binding)
         self.confirm()
         return read
 
     def shard(self) -> ShardFacts:
         """Read the facts of the shard path, which concern all partitions; none is older than the call."""
-        return self._reader.shard()
+        shard = self._reader.shard()
+        self._rely_on(shard.binding)
+        return shard
 
     def binding(self) -> Binding:
         """Read how hot and cold are bound to each other at the shard path."""
-        return self._reader.binding()
+        binding = self._reader.binding()
+        self._rely_on(binding)
+        return binding
 
     def read_names(self, partition_ids: Sequence[str]) -> NamesRead:
         """Read the names of registered parts and the work under way; no fact is older than the call.
@@ -204,6 +220,7 @@ class LeasedShard:
         Raises as `read` does.
         """
         read = self._reader.read_names(partition_ids)
+        self._rely_on(read.shard.binding)
         self.confirm()
         return read
 
@@ -214,3 +231,8 @@ class LeasedShard:
         itself.
         """
         confirm_lease(self.hot.store, self._lease, self.layout.path)
+
+    def _rely_on(self, binding: Binding) -> None:
+        """Let every write to cold fail once the marker changes: then the table may be another cluster's."""
+        marker = binding.cold
+        self.cold.require([] if marker is None else [Check(marker.path, marker.stat.version)])

@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.bi
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
     ColdMarker,
     HotSide,
+    TableId,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import BindingConflict
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
@@ -60,7 +61,11 @@ def test_a_table_with_moves_is_bound_on_both_sides(bench: Bench) -> None:
     found = binding_of(bench)
     assert found.is_proven
     assert found.is_known
-    assert found.marker == ColdMarker(bench.hot.get(PATH)[1].czxid, HotSide(PATH, DEFAULT_ROOT))
+    stat = bench.hot.get(PATH)[1]
+    table = TableId(found.hot_id, stat.czxid, stat.ctime)
+    assert found.marker == ColdMarker(table, HotSide(PATH, DEFAULT_ROOT))
+    assert found.bound_hots == (found.hot_id,)
+    assert found.cold_id not in ("", found.hot_id)
 
 
 def test_another_coordination_root_is_refused_by_name(bench: Bench) -> None:
@@ -126,12 +131,12 @@ def test_a_partition_dropped_while_cold_stays_marked(bench: Bench) -> None:
 def test_path_and_root_are_both_bound(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, side: HotSide, chroot: str, sentence: str
 ) -> None:
-    bench.cold.create(PATH, ColdMarker(1, side).encode(), makepath=True)
+    bench.cold.create(PATH, ColdMarker(TableId("", 1, 0), side).encode(), makepath=True)
     monkeypatch.setattr(bench.hot_store, "chroot", chroot, raising=False)
     with pytest.raises(BindingConflict, match=sentence):
         binding_of(bench)
 
 
 def test_a_marker_of_version_1_proves_nothing(bench: Bench) -> None:
-    bench.cold.create(PATH, ColdMarker(1, None).encode(), makepath=True)
+    bench.cold.create(PATH, ColdMarker(TableId("", 1, 0), None).encode(), makepath=True)
     assert not binding_of(bench).is_proven

@@ -21,18 +21,27 @@ def znode(czxid: int, ctime: int, data: bytes = b"") -> Znode:
     return Znode("/hits", data, Stat(czxid, czxid, ctime, ctime, 0, 0, 0, 0, len(data), 0, 0))
 
 
-KNOWN = KnownCold.of(znode(5, 1_600_000_000_000), "c1:2181,c2:2181/root")
+KNOWN = KnownCold.of(znode(5, 1_600_000_000_000), "c1:2181,c2:2181/root", "a" * 32)
 
 
-def test_a_record_survives_a_round_trip() -> None:
-    assert parse_known_cold(znode(1, 1, KNOWN.encode())) == KNOWN
+@pytest.mark.parametrize("known", [KNOWN, KNOWN._replace(cold_id="")])
+def test_a_record_survives_a_round_trip(known: KnownCold) -> None:
+    assert parse_known_cold(znode(1, 1, known.encode())) == known
+
+
+def test_a_record_of_version_1_names_no_id() -> None:
+    first = KNOWN._replace(cold_id="")
+    assert first.is_of(znode(5, 1_600_000_000_000), "b" * 32)
+    assert not first.is_of(znode(6, 1_600_000_000_000), "b" * 32)
 
 
 @pytest.mark.parametrize(
     ("czxid", "ctime", "same"), [(5, 1_600_000_000_000, True), (5, 1, False), (6, 1, False)]
 )
 def test_an_ensemble_is_identified_by_the_creation_of_a_znode(czxid: int, ctime: int, same: bool) -> None:
-    assert KNOWN.is_of(znode(czxid, ctime)) is same
+    assert KNOWN.is_of(znode(czxid, ctime), "a" * 32) is same
+    assert not KNOWN.is_of(znode(czxid, ctime), "b" * 32)
+    assert not KNOWN.is_of(znode(czxid, ctime), "")
 
 
 def test_messages_name_the_members_and_the_time() -> None:

@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
     ColdMarker,
     HotSide,
+    TableId,
     parse_marker,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
@@ -25,13 +26,13 @@ def znode(data: bytes) -> Znode:
     return Znode("/tables/01/hits", data, Stat(5, 5, 0, 0, 0, 0, 0, 0, len(data), 0, 0))
 
 
-@pytest.mark.parametrize("marker", [ColdMarker(7, SIDE), ColdMarker(7, None)])
+@pytest.mark.parametrize("marker", [ColdMarker(TableId("", 7, 0), SIDE), ColdMarker(TableId("", 7, 0), None)])
 def test_a_marker_survives_a_round_trip(marker: ColdMarker) -> None:
     assert parse_marker(znode(marker.encode())) == marker
 
 
 def test_the_fields_are_those_of_version_2() -> None:
-    assert json.loads(ColdMarker(7, SIDE).encode()) == {
+    assert json.loads(ColdMarker(TableId("", 7, 0), SIDE).encode()) == {
         "format": "olap.partmove/cold-shard",
         "version": 2,
         "hot_czxid": 7,
@@ -42,8 +43,8 @@ def test_the_fields_are_those_of_version_2() -> None:
 
 def test_version_1_has_no_coordination_root() -> None:
     data = b'{"format": "olap.partmove/cold-shard", "hot_czxid": 7, "version": 1}'
-    assert parse_marker(znode(data)) == ColdMarker(7, None)
-    assert ColdMarker(7, None).encode() == data
+    assert parse_marker(znode(data)) == ColdMarker(TableId("", 7, 0), None)
+    assert ColdMarker(TableId("", 7, 0), None).encode() == data
 
 
 def test_a_znode_without_data_has_no_marker() -> None:
@@ -56,7 +57,7 @@ def test_a_znode_without_data_has_no_marker() -> None:
         (b"nonsense", "is no JSON object"),
         (b"[]", "is no JSON object"),
         (b'{"format": "other"}', "its format is not olap.partmove/cold-shard"),
-        (b'{"format": "olap.partmove/cold-shard", "version": 3}', "its version is 3"),
+        (b'{"format": "olap.partmove/cold-shard", "version": 4}', "its version is 4"),
         (b'{"format": "olap.partmove/cold-shard", "version": 2, "hot_czxid": 7}', "hot_path is missing"),
         (b'{"format": "olap.partmove/cold-shard", "version": 1, "hot_czxid": "7"}', "hot_czxid is '7'"),
     ],

@@ -13,7 +13,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judg
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
 from support.memory.arrange import (
-    FORMER,
     both,
     create,
     create_cold,
@@ -21,6 +20,7 @@ from support.memory.arrange import (
     delete,
     entry,
     mark,
+    mark_former,
     write,
 )
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
@@ -77,7 +77,7 @@ TRIPPED = [
     ),
     Case(
         "same_table",
-        both(mark, lambda bench: bench.cold.set(PATH, FORMER)),
+        both(mark, mark_former),
         "the cold ensemble registers parts of a former table at the same path",
     ),
     Case(
@@ -121,7 +121,7 @@ PASSED = [
     ),
     Case("no_alter_pending", delete("replicas/r2/metadata")),
     Case("same_table", mark),
-    Case("same_table", both(create_cold("replicas/r9/parts"), lambda bench: bench.cold.set(PATH, FORMER))),
+    Case("same_table", both(create_cold("replicas/r9/parts"), mark_former)),
     Case(
         "no_shared_storage",
         both(

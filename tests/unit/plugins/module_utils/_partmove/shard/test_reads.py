@@ -18,7 +18,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.read
     ColdRead,
     read_cold,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import (
+    DEFAULT_ROOT,
+    ensure_path,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Committed, Rejected
 from support.memory.bench import DAY, PART, PATH, Bench, Listing
 
@@ -90,7 +93,7 @@ def test_has_parts_in_cold_with_and_without_names(bench: Bench, names: bool) -> 
 
     def look(*replicas: str) -> ColdRead:
         lists = PartListing(bench.cold_store, PartNames(LAYOUT, 1), {})
-        return read_cold(bench.cold_store, LAYOUT, replicas, lists, [DAY] if names else [])
+        return read_cold(bench.cold_store, LAYOUT, DEFAULT_ROOT, replicas, lists, [DAY] if names else [])
 
     assert not look("r1", "r2").has_parts
     for path in (PATH, LAYOUT.replicas, LAYOUT.replica("r2").path, LAYOUT.replica("r2").parts):

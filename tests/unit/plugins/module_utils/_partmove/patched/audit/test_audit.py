@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
     ColdMarker,
     HotSide,
+    TableId,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
@@ -27,7 +28,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     EvidenceReader,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
-from support.memory.arrange import FORMER, create, create_cold, delete, mark, write
+from support.memory.arrange import create, create_cold, delete, mark, mark_former, write
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench
 from support.memory.disks import SimulatedDisks
 from support.memory.synthetic import MINIMALISTIC
@@ -98,7 +99,7 @@ def only_copied_by_another(bench: Bench) -> None:
 
 def left_by_a_former_table(bench: Bench) -> None:
     only_copied_by_another(bench)
-    bench.cold.set(PATH, FORMER)
+    mark_former(bench)
 
 
 def ghost(bench: Bench) -> None:
@@ -286,7 +287,7 @@ def test_content_of_consistent_partitions_is_compared_on_request(bench: Bench, d
 
 
 def test_a_table_of_another_coordination_root_is_not_judged(bench: Bench, disks: SimulatedDisks) -> None:
-    marker = ColdMarker(1, HotSide(PATH, "/another")).encode()
+    marker = ColdMarker(TableId("", 1, 0), HotSide(PATH, "/another")).encode()
     bench.cold.create(PATH, marker, makepath=True)
     found = audit(bench, disks)
     assert found.rows == ()

@@ -27,6 +27,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
 from support.memory.evidence import AB, DAY, A, B, partition, parts, replica
 
 
+OTHER = Owner.OTHER_CLUSTER
+
+
 class Case(NamedTuple):
     """Evidence, and the verdicts for r1 and r2; a kind alone if no parts are listed."""
 
@@ -182,6 +185,15 @@ OTHERS = [
     one("cannot be read", FindingKind.UNREADABLE, "/x", hot=A, disk=A, unreadable="/x"),
     one("other data than on disk", FindingKind.UNLIKE_DISK, hot=A, disk=A, unlike_disk=A),
     one("other copies", FindingKind.COPIES_DIFFER, state="HOT", hot=A, cold=A, disk=A, differing=A),
+    one("another cluster's copies", FindingKind.OTHER_CLUSTER, hot=A, cold=A, disk=A, owner=OTHER),
+    one("another cluster's, and cold", FindingKind.OTHER_CLUSTER, state="COLD", cold=A, disk=A, owner=OTHER),
+    one("another cluster's, on no disk", FindingKind.OTHER_CLUSTER, cold=A, owner=OTHER),
+    one(
+        "another cluster's, and unregistered parts", FindingKind.UNREGISTERED, B, cold=A, disk=B, owner=OTHER
+    ),
+    one("another cluster's, unreadable", FindingKind.UNREADABLE, "/x", cold=A, unreadable="/x", owner=OTHER),
+    one("another cluster's replica", FindingKind.OTHER_CLUSTER, in_hot=False, cold=A, owner=OTHER),
+    one("hot, and another cluster has other partitions", FindingKind.HOT, "", hot=A, disk=A, owner=OTHER),
     one("nobody's copies", FindingKind.FOREIGN, hot=A, cold=A, disk=A, owner=Owner.NOBODY),
     one(
         "nobody's copies, of another table",

@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
     ColdMarker,
     HotSide,
+    TableId,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.owner import Owner
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
@@ -31,7 +32,18 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     ShardEvidence,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
-from support.memory.arrange import FORMER, both, create, create_cold, mark, write
+from support.memory.arrange import (
+    both,
+    create,
+    create_cold,
+    forget_id,
+    mark,
+    mark_former,
+    mark_of_other_cluster,
+    mark_without_id,
+    mark_without_path,
+    write,
+)
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench
 from support.memory.disks import SimulatedDisks
 from support.memory.synthetic import MINIMALISTIC
@@ -96,9 +108,26 @@ def test_a_partition_that_was_brought_back_needs_its_copies_for_a_while(reading:
         (both(), Owner.NOBODY),
         (create_cold(R1), Owner.NOBODY),
         (mark, Owner.OURS),
-        (lambda bench: bench.cold.create(PATH, FORMER, makepath=True), Owner.FORMER),
+        (both(create_cold(R1), mark_former), Owner.FORMER),
+        (both(create_cold(R1), mark_of_other_cluster), Owner.OTHER_CLUSTER),
+        (both(create_cold(R1), mark_without_id), Owner.OTHER_CLUSTER),
+        (both(mark, mark_without_id), Owner.OURS),
+        (both(mark, forget_id), Owner.OTHER_CLUSTER),
+        (both(create_cold(R1), mark_without_path), Owner.NOBODY),
+        (both(mark, mark_without_path), Owner.OURS),
     ],
-    ids=["nothing in cold", "no marker", "our marker", "a former one"],
+    ids=[
+        "nothing in cold",
+        "no marker",
+        "our marker",
+        "a former one",
+        "of another cluster",
+        "by path and transaction alone",
+        "by path and transaction, and known in hot",
+        "hot lost its identity",
+        "by transaction alone",
+        "by transaction, and known in hot",
+    ],
 )
 def test_whose_parts_cold_has(reading: Reading, arrange: Callable[[Bench], object], owner: Owner) -> None:
     arrange(reading.bench)
@@ -206,7 +235,7 @@ def test_where_hot_has_no_table(reading: Reading) -> None:
 
 
 def elsewhere(path: str, root: str) -> bytes:
-    return ColdMarker(1, HotSide(path, root)).encode()
+    return ColdMarker(TableId("", 1, 0), HotSide(path, root)).encode()
 
 
 @pytest.mark.parametrize("marker", [elsewhere("/other", DEFAULT_ROOT), elsewhere(PATH, "/root")])

@@ -29,7 +29,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
-from support.memory.arrange import FORMER, Arrange, both, create, create_cold, entry, mark, write
+from support.memory.arrange import Arrange, both, create, create_cold, entry, mark, mark_former, write
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
 from support.memory.moves import make_world
 from support.memory.probe import SimulatedProbe
@@ -167,7 +167,7 @@ CASES = [
     by_gate("known_layout", create("new"), f"znodes of an unknown kind: {PATH}/new"),
     by_gate(
         "same_table",
-        lambda bench: bench.cold.set(PATH, FORMER),
+        mark_former,
         "the cold ensemble registers parts of a former table at the same path",
     ),
     Case(

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
     ColdMarker,
     HotSide,
+    TableId,
     parse_marker,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
@@ -21,6 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.pa
     LeasedShard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from support.memory.arrange import identify
 from support.memory.bench import DAY, OTHER, PATH, Bench
 from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble
@@ -54,7 +56,8 @@ def test_binding_twice_writes_once(bench: Bench) -> None:
     shard = bench.reader().shard()
     under_lease = leased(bench)
     bind(under_lease, shard)
-    assert marker_of(bench) == ColdMarker(shard.czxid, SIDE)
+    table = TableId(identify(bench), shard.czxid, shard.ctime)
+    assert marker_of(bench) == ColdMarker(table, SIDE)
     before = bench.hot_ensemble.data(), bench.cold_ensemble.data()
     bind(under_lease, shard)
     assert (bench.hot_ensemble.data(), bench.cold_ensemble.data()) == before

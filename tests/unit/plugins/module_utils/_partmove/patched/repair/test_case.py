@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
+    ColdMarker,
+    HotSide,
+    TableId,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import LeaseHeld, PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import NotRepaired
-from support.memory.arrange import FORMER, create_cold
+from support.memory.arrange import create_cold
 from support.memory.bench import LOCK, PART, PATH
 from support.memory.drifted import Drifted
 from support.memory.synthetic import MINIMALISTIC
@@ -45,6 +50,7 @@ def test_why_something_was_left_is_said_by_an_error() -> None:
 
 
 def test_a_marker_of_another_root_is_refused(drifted: Drifted) -> None:
-    drifted.bench.cold.set(PATH, FORMER.replace(b'"/partmove"', b'"/elsewhere"'))
+    marker = ColdMarker(TableId("", 1, 0), HotSide(PATH, "/elsewhere"))
+    drifted.bench.cold.set(PATH, marker.encode())
     with pytest.raises(PartMoveError, match="Runs on .* meet at /elsewhere"):
         drifted.repair(FindingKind.ANOTHER_REPLICA)

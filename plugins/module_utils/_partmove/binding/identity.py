@@ -1,0 +1,87 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The identity of an ensemble, and the hot ensembles to which a cold ensemble belongs.
+
+The znodes are below the coordination root::
+
+    hot, cold  <root>/identity         Identity: a random id, created once
+    cold       <root>/hots/<hot id>    BoundHot: a hot ensemble that uses this cold ensemble, by name
+
+Paths, transaction ids and times of two ensembles may coincide; two random ids do not. So an id, and not a
+path, says which cluster a cold ensemble and a table belong to.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+from uuid import uuid4
+
+from ..envelope import Envelope
+from ..records import TEXT, Record, satisfying
+from ..tree.znodes import Znode
+
+_REMEDY = "Use the version of olap.partmove that wrote the znode, or find out which client wrote it"
+_ID = satisfying(
+    lambda value: isinstance(value, str) and re.fullmatch(r"[0-9a-f]{32}", value, re.ASCII) is not None,
+    "32 hexadecimal digits",
+)
+_IDENTITY_ENVELOPE = Envelope("identity of an ensemble", "olap.partmove/ensemble", 1, _REMEDY)
+_IDENTITY = Record({"id": _ID}, remedy=_REMEDY)
+_BOUND_ENVELOPE = Envelope("hot ensemble of a cold ensemble", "olap.partmove/hot-of-cold", 1, _REMEDY)
+_BOUND = Record({"name": TEXT}, remedy=_REMEDY)
+
+
+class Identity(NamedTuple):
+    """The content of an identity znode."""
+
+    id: str
+    """32 random hexadecimal digits."""
+
+    @classmethod
+    def new(cls) -> Identity:
+        """Return an identity that no other ensemble has."""
+        return cls(uuid4().hex)
+
+    def encode(self) -> bytes:
+        """Return the data of the znode."""
+        return json.dumps(_IDENTITY_ENVELOPE.around(self._asdict()), sort_keys=True).encode()
+
+
+class BoundHot(NamedTuple):
+    """A hot ensemble that uses a cold ensemble."""
+
+    name: str
+    """A name for people: given by the operator, or the members and the chroot at that time."""
+
+    def encode(self) -> bytes:
+        """Return the data of the znode."""
+        fields = _BOUND_ENVELOPE.around(self._asdict())
+        return json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
+
+
+def identity_path(root: str) -> str:
+    """Return the path of the identity of an ensemble."""
+    return f"{root}/identity"
+
+
+def hots_path(root: str) -> str:
+    """Return the path in cold of the list of hot ensembles."""
+    return f"{root}/hots"
+
+
+def parse_identity(znode: Znode | None) -> Identity | None:
+    """Parse an identity; None for a missing znode. Raises FormatError for other data."""
+    if znode is None:
+        return None
+    where = f"The data of {znode.path}"
+    return Identity(**_IDENTITY.read(_IDENTITY_ENVELOPE.parsed(znode.data, where), where))
+
+
+def parse_bound_hot(znode: Znode) -> BoundHot:
+    """Parse a hot ensemble of a cold ensemble. Raises FormatError for other data."""
+    where = f"The data of {znode.path} in the cold ensemble"
+    return BoundHot(**_BOUND.read(_BOUND_ENVELOPE.parsed(znode.data, where), where))

@@ -1,0 +1,99 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of cold_owner: say to which hot ensemble a cold ensemble and its tables belong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .._partmove.errors import FormatError
+from .._partmove.formats.layout import ShardLayout
+from .._partmove.journal.events import Event
+from .._partmove.lease.two_ensembles import check_different_history
+from .._partmove.patched.audit.reader import EvidenceReader
+from .._partmove.patched.parts.pair import Pair, bind_pair, name_of, read_pair
+from .._partmove.patched.repair.take_over import Proof, give, take_over
+from .._partmove.tree.ports import ZnodeStore
+from .journal_file import journalled_run
+from .resources import SERVERS_AT_ONCE, LockOptions, Resources, probe_of
+
+_NO_PAIR = Pair("", "", ())
+
+
+class ColdOwner:
+    """Implements Task for cold_owner."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Read the options of the module. Raises PartMoveError for invalid values."""
+        self._params = params
+        self._state: str = params["state"]
+        self._paths = [ShardLayout(each).path for each in params["shard_paths"] or ()]
+        self._to: str = params["to"] or ""
+        if self._state == "given" and re.fullmatch(r"[0-9a-f]{32}", self._to, re.ASCII) is None:
+            raise FormatError(
+                f"The option to is {self._to!r}, which is not the id of a hot ensemble",
+                remedy="Give the hot_id that cold_owner returns for the other cluster, 32 hexadecimal digits",
+            )
+        self._locks = LockOptions.of(params)
+        self._before = self._after = _NO_PAIR
+        self._changed: dict[str, str] = {}
+        """Shard path → what was written about it."""
+
+    def result(self) -> dict[str, Any]:
+        """Return the result so far."""
+        is_bound_now = self._after != self._before
+        return {
+            "changed": bool(is_bound_now or self._changed),
+            "hot_id": self._after.hot_id,
+            "cold_id": self._after.cold_id,
+            "hot_ids": list(self._after.bound_hots),
+            "tables": [{"shard_path": path, "owner": text} for path, text in sorted(self._changed.items())],
+            "diff": {
+                "before": self._shown(self._before, dict.fromkeys(self._changed, "as before")),
+                "after": self._shown(self._after, self._changed),
+            },
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Bind the pair, take the shard paths over, or give them away."""
+        hot, cold = resources.open_pair()
+        for path in self._paths or ["/"]:
+            check_different_history(hot, cold, path)
+        self._before = self._after = read_pair(hot, cold, self._locks.root)
+        journal = resources.open_journal()
+        work = {"work": f"cold_owner {self._state}", "shard_paths": len(self._paths)}
+        with journalled_run(journal, "cold_owner", (hot, cold), work, self._counts):
+            if self._state != "given":
+                name = self._params["name"] or name_of(hot)
+                self._after = bind_pair(hot, cold, self._locks.root, name, may_join=True)
+            for path in self._paths:
+                written = self._write(hot, cold, resources, path)
+                if written:
+                    self._changed[path] = written
+                    journal.record(Event.OWNER_SET, [{"shard_path": path, "owner": written}])
+
+    def _counts(self) -> dict[str, int]:
+        return {"changed": len(self._changed)}
+
+    def _write(self, hot: ZnodeStore, cold: ZnodeStore, resources: Resources, path: str) -> str:
+        """Write the owner of one shard path, and return it in words; "" if nothing was to be written."""
+        leases = self._locks.keeper("cold_owner", hot, cold, resources.clock)
+        if self._state == "given":
+            is_new = give(hot, cold, leases, path, self._to)
+            return f"may be taken over by {self._to}" if is_new else ""
+        probe = probe_of(self._params["clickhouse"])
+        evidence = EvidenceReader(hot, cold, probe, resources.clock, leases.root, at_once=SERVERS_AT_ONCE)
+        proof = take_over(hot, cold, leases, path, evidence)
+        return "" if proof is Proof.NONE_NEEDED else f"{self._after.hot_id}, proven by {proof.value}"
+
+    def _shown(self, pair: Pair, tables: Mapping[str, str]) -> str:
+        lines = [f"hot {pair.hot_id or 'without identity'}", f"cold {pair.cold_id or 'without identity'}"]
+        lines += [f"cold belongs to {each}" for each in pair.bound_hots]
+        lines += [f"{path}: {text}" for path, text in sorted(tables.items())]
+        return "".join(f"{line}\n" for line in lines)

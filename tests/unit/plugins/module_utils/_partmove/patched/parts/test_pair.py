@@ -1,0 +1,102 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A pair of ensembles gets its identities once, whatever happens in between."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    AccessDenied,
+    EnsembleError,
+    FormatError,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.pair import (
+    Pair,
+    bind_pair,
+    name_of,
+    read_pair,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from support.memory.bench import Bench
+from support.memory.two_clusters import TwoClusters
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def bind(bench: Bench, *, may_join: bool = False) -> Pair:
+    return bind_pair(bench.hot_store, bench.cold_store, DEFAULT_ROOT, "a name", may_join=may_join)
+
+
+def read(bench: Bench) -> Pair:
+    return read_pair(bench.hot_store, bench.cold_store, DEFAULT_ROOT)
+
+
+def test_a_pair_is_bound_once(bench: Bench) -> None:
+    assert read(bench) == Pair("", "", ())
+    pair = bind(bench)
+    assert pair.is_bound
+    assert pair.hot_id != pair.cold_id
+    assert read(bench) == bind(bench) == pair
+
+
+@pytest.mark.parametrize("which", ["hot", "cold"])
+@pytest.mark.parametrize("number", range(4))
+def test_a_lost_answer_changes_nothing(bench: Bench, which: str, number: int) -> None:
+    store = bench.hot_store if which == "hot" else bench.cold_store
+    multis: list[object] = []
+
+    def loses(multi: object) -> bool:
+        multis.append(multi)
+        return len(multis) == number + 1
+
+    store.loses = loses
+    assert bind(bench).is_bound
+
+
+def test_of_two_hot_ensembles_one_comes_first() -> None:
+    """The second one looks at the list before the first one is in it."""
+    ours, theirs = Bench(), Bench()
+    ours.cold_store.ensemble = theirs.cold_ensemble
+    acts = [lambda: bind(theirs)]
+    ours.cold_store.before = lambda multi: (
+        acts.pop()() if acts and any("/hots/" in op.path for op in multi) else None
+    )
+    assert not bind(ours).is_bound
+    assert read(theirs).is_bound
+    assert bind(ours, may_join=True).is_bound
+    assert read(theirs).is_bound
+
+
+def test_a_second_hot_ensemble_joins_on_request_alone() -> None:
+    ours, theirs = (each.bench for each in TwoClusters.build())
+    assert not bind(ours).is_bound
+    assert bind(ours, may_join=True).is_bound
+    assert len(read(theirs).bound_hots) == 2
+
+
+def test_unknown_data_is_refused(bench: Bench) -> None:
+    bench.hot.create(f"{DEFAULT_ROOT}/identity", b"?", makepath=True)
+    with pytest.raises(FormatError, match="/partmove/identity"):
+        bind(bench)
+
+
+def test_denied_reads_are_reported(bench: Bench) -> None:
+    bench.hot_store.denied.add(f"{DEFAULT_ROOT}/identity")
+    with pytest.raises(AccessDenied):
+        bind(bench)
+
+
+def test_a_znode_that_does_not_stay_is_reported(bench: Bench) -> None:
+    bench.cold_store.loses = lambda multi: any(op.path.endswith("/identity") for op in multi)
+    with pytest.raises(EnsembleError, match="could not be bound to each other in 10 tries"):
+        bind(bench)
+
+
+def test_the_name_has_the_members(bench: Bench) -> None:
+    assert name_of(bench.hot_store) == "hot.example:2181"

@@ -1,0 +1,161 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A table in cold is taken over with the consent of the other cluster, or with proof by the disks."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.pair import (
+    bind_pair,
+    read_pair,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.take_over import (
+    NotOwned,
+    Proof,
+    give,
+    take_over,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from support.memory.arrange import forget_id, mark_former, mark_without_id
+from support.memory.bench import DAY, OTHER, PART, PATH
+from support.memory.drifted import Drifted
+from support.memory.two_clusters import TwoClusters, hash_of
+
+
+@pytest.fixture
+def clusters() -> TwoClusters:
+    return TwoClusters.build()
+
+
+def take(cluster: Drifted) -> Proof:
+    bench = cluster.bench
+    leases = cluster.context().leases
+    return take_over(bench.hot_store, bench.cold_store, leases, PATH, cluster.evidence())
+
+
+def give_to(cluster: Drifted, hot_id: str) -> bool:
+    bench = cluster.bench
+    return give(bench.hot_store, bench.cold_store, cluster.context().leases, PATH, hot_id)
+
+
+def id_of(cluster: Drifted) -> str:
+    return read_pair(cluster.bench.hot_store, cluster.bench.cold_store, DEFAULT_ROOT).hot_id
+
+
+def test_disks_with_each_part_are_proof(clusters: TwoClusters) -> None:
+    assert take(clusters.ours) is Proof.DISKS
+    assert take(clusters.ours) is Proof.NONE_NEEDED
+    assert FindingKind.OTHER_CLUSTER not in clusters.ours.kinds().values()
+    assert set(clusters.theirs.kinds().values()) == {FindingKind.OTHER_CLUSTER}
+    assert clusters.ours.bench.move(OTHER).moved
+
+
+@pytest.mark.parametrize("shown", [None, "22" * 16])
+def test_a_disk_without_the_hash_is_no_proof(clusters: TwoClusters, shown: str | None) -> None:
+    ours = clusters.ours
+    del ours.disks.hashes[PART]
+    if shown is not None:
+        ours.disks.hashes[PART] = shown
+    before = clusters.cold()
+    with pytest.raises(NotOwned, match=f"{PART} of replica r1 is not on its disk with that hash"):
+        take(ours)
+    assert clusters.cold() == before
+
+
+def test_a_part_on_no_disk_is_no_proof(clusters: TwoClusters) -> None:
+    clusters.ours.bench.servers.disk["r2"].discard(PART)
+    with pytest.raises(NotOwned, match=f"{PART} of replica r2"):
+        take(clusters.ours)
+
+
+def test_one_unproven_part_among_many_is_no_proof(clusters: TwoClusters) -> None:
+    assert clusters.theirs.bench.move(OTHER).moved
+    with pytest.raises(NotOwned, match=f"{OTHER}_0_0_0 of replica r1"):
+        take(clusters.ours)
+    part = f"{OTHER}_0_0_0"
+    clusters.ours.disks.hashes[part] = hash_of(clusters.ours.bench, part)
+    assert take(clusters.ours) is Proof.DISKS
+
+
+def test_a_silent_server_is_no_proof(clusters: TwoClusters) -> None:
+    clusters.ours.disks.silent.add("r1")
+    with pytest.raises(NotOwned, match="replica r1: ClickHouse at"):
+        take(clusters.ours)
+
+
+def test_a_replica_of_theirs_alone_is_no_proof(clusters: TwoClusters) -> None:
+    clusters.ours.bench.hot.delete(f"{PATH}/replicas/r2", recursive=True)
+    with pytest.raises(NotOwned, match="hot has no replica r2"):
+        take(clusters.ours)
+
+
+def test_consent_is_proof_without_disks(clusters: TwoClusters) -> None:
+    clusters.ours.disks.silent.update(("r1", "r2"))
+    with pytest.raises(NotOwned):
+        take(clusters.ours)
+    bench = clusters.ours.bench
+    bind_pair(bench.hot_store, bench.cold_store, DEFAULT_ROOT, "ours", may_join=True)
+    assert give_to(clusters.theirs, id_of(clusters.ours))
+    assert not give_to(clusters.theirs, id_of(clusters.ours))
+    assert take(clusters.ours) is Proof.CONSENT
+    with pytest.raises(NotOwned, match="are not marked as those of this hot"):
+        give_to(clusters.theirs, id_of(clusters.ours))
+
+
+def test_consent_for_somebody_else_is_no_proof(clusters: TwoClusters) -> None:
+    clusters.ours.disks.silent.update(("r1", "r2"))
+    assert give_to(clusters.theirs, "f" * 32)
+    with pytest.raises(NotOwned):
+        take(clusters.ours)
+
+
+def test_consent_stays_while_the_owner_moves(clusters: TwoClusters) -> None:
+    assert give_to(clusters.theirs, "f" * 32)
+    assert clusters.theirs.bench.move(OTHER).moved
+    assert not give_to(clusters.theirs, "f" * 32)
+
+
+def test_a_run_of_the_former_owner_is_fenced(clusters: TwoClusters) -> None:
+    """Its table is taken over between its read and its copies."""
+    theirs = clusters.theirs.bench
+    taken: list[Proof] = []
+    theirs.before_copy(lambda: taken.append(take(clusters.ours)))
+    report = theirs.move(OTHER)
+    assert taken == [Proof.DISKS]
+    assert not report.moved
+    assert clusters.cold().keys().isdisjoint({f"{PATH}/replicas/r1/parts/{OTHER}_0_0_0"})
+
+
+def test_a_former_table_and_unmarked_parts_are_for_repairs(clusters: TwoClusters) -> None:
+    theirs = clusters.theirs
+    mark_former(theirs.bench)
+    with pytest.raises(NotOwned, match="No other cluster owns"):
+        take(theirs)
+    theirs.bench.cold.set(PATH, b"")
+    with pytest.raises(NotOwned, match="No other cluster owns"):
+        take(theirs)
+
+
+def test_hot_that_lost_its_identity_takes_its_own_tables(clusters: TwoClusters) -> None:
+    theirs = clusters.theirs
+    forget_id(theirs.bench)
+    assert set(theirs.kinds().values()) == {FindingKind.OTHER_CLUSTER}
+    assert take(theirs) is Proof.DISKS
+    assert set(theirs.kinds().values()) == {FindingKind.COLD}
+    assert theirs.bench.reheat(DAY).moved
+
+
+def test_a_marker_without_an_id_is_taken_with_proof(clusters: TwoClusters) -> None:
+    mark_without_id(clusters.theirs.bench)
+    assert take(clusters.ours) is Proof.DISKS
+
+
+def test_a_dropped_table_takes_nothing(clusters: TwoClusters) -> None:
+    clusters.ours.bench.servers.drop_table()
+    with pytest.raises(NoSuchTable):
+        take(clusters.ours)
