@@ -149,4 +149,25 @@ MUTANTS = (
         "twin = cold.read([path])[0]",
         ("lease/test_two_ensembles.py::test_a_chroot_does_not_hide_the_same_history",),
     ),
+    Mutant(
+        "the lock of an interrupted run stays",
+        _LEASE,
+        "                self._abandon(lock_path, epoch_path)\n",
+        "                pass\n",
+        ("lease/test_lease_interrupted.py::test_an_interruption_at_any_request_leaves_no_lock",),
+    ),
+    Mutant(
+        "an interrupted run removes the lock of another run",
+        _LEASE,
+        "if lock is None or lock.stat.ephemeral_owner != self._hot.session_id:",
+        "if lock is None:",
+        ("lease/test_lease_interrupted.py::test_an_interruption_while_another_run_has_the_lock",),
+    ),
+    Mutant(
+        "an interrupted run removes the lock that another run took over meanwhile",
+        _LEASE,
+        "checks = () if epoch is None else (Check(epoch_path, epoch.stat.version),)",
+        "checks = ()",
+        ("lease/test_lease_interrupted.py::test_the_lock_that_another_run_took_over_stays",),
+    ),
 )

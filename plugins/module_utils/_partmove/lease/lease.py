@@ -16,10 +16,11 @@ taking the lock. The servers then refuse all writes of a run that lost its lock.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote
 
-from ..errors import EnsembleError, LeaseHeld, LeaseLost
+from ..errors import EnsembleError, LeaseHeld, LeaseLost, PartMoveError
 from ..tree.paths import DEFAULT_ROOT, ensure_path, raise_if_unwritable
 from ..tree.ports import Clock, ZnodeReader, ZnodeStore
 from ..tree.znodes import Check, Committed, Create, Delete, Op, Outcome, Reason, Rejected, SetData
@@ -84,6 +85,7 @@ class LeaseKeeper:
 
     - free → locked: the ephemeral lock was created;
     - locked → leased: both epochs were raised, and the lock still belongs to this session;
+    - locked → free: the run ended before both epochs were raised, and deleted its lock;
     - leased → free: the lease was released, or the session ended.
 
     Only a leased path is written to. After the end of a session, the raised epochs of the next holder keep
@@ -118,6 +120,17 @@ class LeaseKeeper:
         epoch_path = f"{self.root}/epochs/{quote(shard_path, safe='')}"
         if not self._has_parents:
             self._ensure_parents()
+        try:
+            return self._locked(lock_path, epoch_path, shard_path)
+        except LeaseHeld:
+            raise
+        except BaseException:
+            # No caller has a lease to release, and the session of other workers may live for hours.
+            with suppress(PartMoveError):
+                self._abandon(lock_path, epoch_path)
+            raise
+
+    def _locked(self, lock_path: str, epoch_path: str, shard_path: str) -> Lease:
         self._lock(lock_path, shard_path)
         hot_epoch = self._raise_epoch(self._hot, epoch_path)
         cold_epoch = 0
@@ -130,6 +143,14 @@ class LeaseKeeper:
                 f"{shard_path}: the lock was lost while the epochs were raised", remedy="Run again"
             )
         return Lease(lock_path, epoch_path, hot_epoch, cold_epoch, epoch.stat.mtime / 1000)
+
+    def _abandon(self, lock_path: str, epoch_path: str) -> None:
+        """Delete the lock if it is of this session, unless another run takes the lease over meanwhile."""
+        lock, epoch = self._hot.read([lock_path, epoch_path])
+        if lock is None or lock.stat.ephemeral_owner != self._hot.session_id:
+            return
+        checks = () if epoch is None else (Check(epoch_path, epoch.stat.version),)
+        self._hot.commit([(*checks, Delete(lock_path, 0))])
 
     def _ensure_parents(self) -> None:
         # Cold first: an unwritable cold ensemble is then detected before any write to hot.
