@@ -37,6 +37,7 @@ KINDS_compat := cores pythons
 KINDS_demo := patched twin record
 KINDS_explore := patched twin
 KINDS_faults := patched twin
+KINDS_mutants := written generated
 kind = $(or $(filter $(WHAT),$(KINDS_$(1))),$(firstword $(KINDS_$(1))))
 # Here, so that nothing is installed before a wrong WHAT is reported.
 check_kind = $(if $(WHAT),$(if $(KINDS_$(1)),$(if $(filter $(WHAT),$(KINDS_$(1))),,$(error \
@@ -86,8 +87,8 @@ fuzz: setup ## Hand bad input to every parser: SEED=1 INPUTS=1000 ONLY="log entr
 	@SEED="$(SEED)" INPUTS="$(INPUTS)" FIRST="$(FIRST)" ONLY="$(ONLY)" $(RUN_SPARK) -m fuzz
 
 .PHONY: mutants
-mutants: setup ## Make the protocol unsafe in many ways, and require that a test fails for each
-	@$(RUN) -m mutants $(ARGS)
+mutants: setup ## Make the protocol unsafe in many ways, and require that a test fails for each: WHAT=written|generated
+	@$(RUN) -m mutants $(if $(filter generated,$(call kind,mutants)),--generated) $(ARGS)
 
 # FAULTS: the number of faults; SEED: selects them; ONLY: the numbers of faults to repeat, such as 17,20-29.
 # The time of the test of twins grows with PARTITIONS: it has no limit.

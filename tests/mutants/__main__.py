@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Shows that the tests notice each of the unsafe changes in the list: `make mutants`."""
+"""Shows that the tests notice unsafe changes by what the code does: `make mutants`.
+
+The changes are those in the list, or those that `mutants.generated` makes: `make mutants WHAT=generated`.
+"""
 
 from __future__ import annotations
 
@@ -15,46 +18,81 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mutants.catalogue import MUTANTS
+from mutants.generated import ROOMS, generated
 from mutants.mutant import Mutant, Stale
-from mutants.run import Verdict, check_texts, judge
+from mutants.run import SECONDS, Verdict, check_texts, judge
+
+_GENERATED_SECONDS = 90.0
+"""Generated mutants often hang; the tests of a room take less."""
 
 
 def main() -> None:
-    """Judge all mutants, or those asked for; the status tells whether all were killed."""
+    """Judge all mutants, or those asked for; exit with 1 unless all were killed as they should be."""
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
     parser.add_argument(
         "--only", metavar="TEXT", default="", help="judge those with this text in name or file"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at once")
+    parser.add_argument(
+        "--generated",
+        nargs="*",
+        metavar="ROOM",
+        help=f"judge generated mutants of rooms (default: {', '.join(ROOMS)})",
+    )
     options = parser.parse_args()
-    chosen = [mutant for mutant in MUTANTS if options.only in f"{mutant.file}: {mutant.name}"]
+    written = options.generated is None
+    mutants = MUTANTS if written else generated(options.generated or ROOMS)
+    chosen = [mutant for mutant in mutants if options.only in f"{mutant.file}: {mutant.name}"]
     if not chosen:
         sys.exit(f"mutants: none has {options.only!r} in its name or file")
     began = time.monotonic()
+    seconds = SECONDS if written else _GENERATED_SECONDS
     try:
-        check_texts(MUTANTS)
+        check_texts(mutants)
         with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-            verdicts = judge(chosen, Path(folder), jobs=options.jobs, told=_tell)
+            verdicts = judge(
+                chosen,
+                Path(folder),
+                jobs=options.jobs,
+                report=_report if written else _report_survivor,
+                seconds=seconds,
+            )
     except Stale as error:
         sys.exit(f"mutants: {error}")
+    print(_summary(verdicts, time.monotonic() - began))
+    sys.exit(1 if any(verdict.survived for verdict in verdicts) else 0)
+
+
+def _report(verdict: Verdict) -> None:
+    print(f"{_title(verdict.mutant)}: {_end(verdict)}", flush=True)
+
+
+def _report_survivor(verdict: Verdict) -> None:
+    if verdict.survived:
+        _report(verdict)
+
+
+def _title(mutant: Mutant) -> str:
+    return mutant.name if mutant.generated else f"{mutant.file}: {mutant.name}"
+
+
+def _end(verdict: Verdict) -> str:
+    if verdict.survived:
+        return f"SURVIVES, {verdict.why}"
+    how = "text, which it is about" if verdict.by_text else "behaviour"
+    return f"killed by {how}: {verdict.killed_by.rpartition('/')[2]}"
+
+
+def _summary(verdicts: Sequence[Verdict], seconds: float) -> str:
     survivors = [verdict for verdict in verdicts if verdict.survived]
-    print(_summary(chosen, survivors, time.monotonic() - began))
-    sys.exit(1 if survivors else 0)
-
-
-def _tell(verdict: Verdict) -> None:
-    end = (
-        f"SURVIVES, {verdict.why}"
-        if verdict.survived
-        else f"killed by {verdict.killed_by.rpartition('/')[2]}"
+    lines = [f"survives: {_title(each.mutant)}: {each.why}" for each in survivors]
+    by_text = sum(1 for verdict in verdicts if verdict.by_text)
+    by_behaviour = sum(1 for verdict in verdicts if not verdict.survived and not verdict.by_text)
+    unnoticed = len(verdicts) - by_text - by_behaviour
+    lines.append(
+        f"{len(verdicts)} mutants: {by_behaviour} killed by behaviour, {by_text} by text alone,"
+        f" {unnoticed} unnoticed; {len(survivors)} survive; {seconds:.0f} s"
     )
-    print(f"{verdict.mutant.file}: {verdict.mutant.name}: {end}", flush=True)
-
-
-def _summary(mutants: Sequence[Mutant], survivors: Sequence[Verdict], seconds: float) -> str:
-    lines = [f"survives: {each.mutant.file}: {each.mutant.name}: {each.why}" for each in survivors]
-    killed = len(mutants) - len(survivors)
-    lines.append(f"{len(mutants)} mutants, {killed} killed, {len(survivors)} survive; {seconds:.0f} s")
     return "\n".join(lines)
 
 

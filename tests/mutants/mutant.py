@@ -19,6 +19,8 @@ class Mutant(NamedTuple):
     file: the file, below `DOMAIN`.
     old: text that is in the file exactly once; new: what stands there in its place.
     tests: those that have to fail, as pytest names them, below `TESTS`.
+    about_text: whether the words of a message are what is unsafe; otherwise a test of words kills nothing.
+    generated: whether a program wrote the change, which may then end in a crash or hang.
     """
 
     name: str
@@ -26,6 +28,8 @@ class Mutant(NamedTuple):
     old: str
     new: str
     tests: tuple[str, ...]
+    about_text: bool = False
+    generated: bool = False
 
     @property
     def path(self) -> str:

@@ -2,7 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Applies mutants to copies of the repository, one after the other, and runs the tests that have to fail."""
+"""Applies mutants to copies of the repository, one after the other, and runs the tests that have to fail.
+
+A mutant is judged in a copy with blanked messages first, by the tests that pass there without any change:
+what fails then shows another behaviour. Only where nothing fails, the tests run again with messages.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +30,17 @@ _ALL_SECONDS = 1500.0
 
 
 class Verdict(NamedTuple):
-    """What became of a mutant; ``why`` is empty where it was killed."""
+    """What became of a mutant; ``why`` is empty where it was killed as it should be."""
 
     mutant: Mutant
     killed_by: str
     why: str
+    by_text: bool = False
+    """Whether it was killed, and only by tests that compare messages."""
 
     @property
     def survived(self) -> bool:
-        """Whether no test noticed it, or none could."""
+        """Whether no test noticed it, none could, or none but by the words of a message."""
         return bool(self.why)
 
 
@@ -59,25 +65,51 @@ class Worker:
     def __exit__(self, *_error: object) -> None:
         self._process.communicate()
 
-    def run(self, node_ids: Sequence[str], seconds: float = SECONDS, **options: bool) -> dict[str, Any]:
+    def run(self, node_ids: Sequence[str], seconds: float = SECONDS, **options: object) -> dict[str, Any]:
         """Run the tests; returns an `Answer` of the worker as a mapping."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        request = {"node_ids": list(node_ids), "seconds": seconds, **options}
+        request = {
+            "node_ids": list(node_ids),
+            "seconds": seconds,
+            "blanked": bool(self._tree.sources),
+            **options,
+        }
         self._process.stdin.write(f"{json.dumps(request)}\n")
         self._process.stdin.flush()
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         return answer
 
-    def judge(self, mutant: Mutant) -> Verdict:
-        """Run the tests of the mutant with its change."""
+    def run_changed(self, mutant: Mutant, seconds: float, deselected: Sequence[str] = ()) -> tuple[str, str]:
+        """Run the tests of the changed code; returns the first failure, and why no run was possible."""
         with self._tree.changed_by(mutant):
-            answer = self.run(mutant.node_ids)
-        if answer["broken"]:
-            return Verdict(mutant, "", f"it is no program that could do harm: {answer['broken']}")
-        if not answer["failed"]:
+            answer = self.run(mutant.node_ids, seconds, deselected=list(deselected))
+        return next(iter(answer["failed"]), ""), answer["broken"]
+
+
+class Pair(NamedTuple):
+    """Two workers: with blanked messages, and with messages."""
+
+    blanked: Worker
+    plain: Worker
+    wording: Sequence[str]
+    """Tests that fail where messages are blanked, without any mutant."""
+    seconds: float
+
+    def judge(self, mutant: Mutant) -> Verdict:
+        """Run the tests of the mutant until it is known how they notice it."""
+        failed, broken = self.blanked.run_changed(mutant, self.seconds, self.wording)
+        if broken and mutant.generated:
+            return Verdict(mutant, broken, "")
+        if failed and not broken:
+            return Verdict(mutant, failed, "")
+        failed, broken = self.plain.run_changed(mutant, self.seconds)
+        if broken:
+            return Verdict(mutant, "", f"it is no program that could do harm: {broken}")
+        if not failed:
             return Verdict(mutant, "", "its tests pass all the same")
-        return Verdict(mutant, answer["failed"][0], "")
+        why = "" if mutant.about_text else f"killed by text alone: {failed.rpartition('/')[2]}"
+        return Verdict(mutant, failed, why, by_text=True)
 
 
 def check_texts(mutants: Sequence[Mutant]) -> None:
@@ -91,7 +123,7 @@ def check_texts(mutants: Sequence[Mutant]) -> None:
 
 
 def _nobody(verdict: Verdict) -> None:
-    """Tell it to nobody."""
+    """Report to nobody."""
 
 
 def judge(
@@ -100,37 +132,43 @@ def judge(
     *,
     jobs: int = 1,
     known: Sequence[Mutant] = (),
-    told: Callable[[Verdict], object] = _nobody,
+    report: Callable[[Verdict], object] = _nobody,
+    seconds: float = SECONDS,
 ) -> list[Verdict]:
     """Judge the mutants in copies below the folder, so many at once.
 
-    known: mutants of which it is only looked whether their tests are there. told: called with each verdict.
+    known: mutants of which only is checked whether their tests are there. report: called with each verdict.
     Raises Stale, also where a test that has to fail does so without any change.
     """
     with ExitStack() as stack:
-        trees = [Tree.of_the_repository(folder / "0")]
-        first = stack.enter_context(Worker(trees[0]))
+        tree = Tree.of_the_repository(folder / "0")
+        first = stack.enter_context(Worker(tree))
         _check_there(first, known)
         _check_pass(first, mutants)
-        trees += [trees[0].copy(folder / str(number)) for number in range(1, jobs)]
-        workers: SimpleQueue[Worker] = SimpleQueue()
-        for each in (first, *(stack.enter_context(Worker(tree)) for tree in trees[1:])):
-            workers.put(each)
+        without = tree.without_messages(folder / "0-blanked")
+        first_blanked = stack.enter_context(Worker(without))
+        wording = _failing_by_wording(first_blanked, mutants)
+        pairs: SimpleQueue[Pair] = SimpleQueue()
+        pairs.put(Pair(first_blanked, first, wording, seconds))
+        for number in range(1, jobs):
+            copies = without.copy(folder / f"{number}-blanked"), tree.copy(folder / str(number))
+            blanked, plain = (stack.enter_context(Worker(each)) for each in copies)
+            pairs.put(Pair(blanked, plain, wording, seconds))
 
         def judged(mutant: Mutant) -> Verdict:
-            worker = workers.get()
+            pair = pairs.get()
             try:
-                return worker.judge(mutant)
+                return pair.judge(mutant)
             finally:
-                workers.put(worker)
+                pairs.put(pair)
 
         with ThreadPoolExecutor(jobs) as pool:
-            return list(_each(pool.map(judged, mutants), told))
+            return list(_each(pool.map(judged, mutants), report))
 
 
-def _each(verdicts: Iterator[Verdict], told: Callable[[Verdict], object]) -> Iterator[Verdict]:
+def _each(verdicts: Iterator[Verdict], report: Callable[[Verdict], object]) -> Iterator[Verdict]:
     for verdict in verdicts:
-        told(verdict)
+        report(verdict)
         yield verdict
 
 
@@ -146,6 +184,15 @@ def _check_pass(worker: Worker, mutants: Sequence[Mutant]) -> None:
     if answer["broken"] or answer["failed"]:
         reason = answer["broken"] or f"it fails without any mutant: {', '.join(answer['failed'])}"
         raise Stale(f"A test that has to kill a mutant cannot: {reason}\n{answer['output']}")
+
+
+def _failing_by_wording(worker: Worker, mutants: Sequence[Mutant]) -> list[str]:
+    """Return the tests that compare messages: they fail where messages are blanked."""
+    answer = worker.run(_tests_of(mutants), _ALL_SECONDS, first_only=False, keep_compiled=True)
+    if answer["broken"]:
+        raise Stale(f"Tests cannot run with blanked messages: {answer['broken']}\n{answer['output']}")
+    failed: list[str] = answer["failed"]
+    return failed
 
 
 def _tests_of(mutants: Sequence[Mutant]) -> list[str]:

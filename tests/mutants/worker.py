@@ -23,6 +23,9 @@ import cryptography.x509
 import hypothesis.strategies
 import kazoo.client
 import pytest
+from _pytest.raises import AbstractRaises
+
+from mutants.any_text import BLANK
 
 LOADED = (cryptography.x509, hypothesis.strategies, kazoo.client)
 """What the tests load from elsewhere, and what takes longest."""
@@ -42,6 +45,10 @@ class Request(NamedTuple):
     keep_compiled: bool = False
     """Whether later runs may have what Python compiles for this one."""
     only_collect: bool = False
+    blanked: bool = False
+    """Whether the messages of the domain are blanked: no pattern for a message fails then."""
+    deselected: list[str] = []  # noqa: RUF012 - never changed
+    """Tests that are not to run, of those that have messages blanked."""
 
 
 class Answer(NamedTuple):
@@ -58,10 +65,25 @@ class Answer(NamedTuple):
 class _Recorder:
     """A plugin of pytest that notes which tests failed, and whether they did so as a test should."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: Request) -> None:
+        self._request = request
         self.passed: list[str] = []
         self.failed: list[str] = []
         self.broken = ""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep the tests that were asked for: their parameters were not passed to pytest."""
+        if self._request.blanked:
+            deselected = set(self._request.deselected)
+            items[:] = [
+                each for each in items if each.nodeid not in deselected and self._asked_for(each.nodeid)
+            ]
+
+    def _asked_for(self, node_id: str) -> bool:
+        return any(
+            node_id == each or node_id.startswith((f"{each}[", f"{each}::"))
+            for each in self._request.node_ids
+        )
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A module that cannot be loaded."""
@@ -113,6 +135,16 @@ def run(request: Request) -> Answer:
     return Answer(passed, failed, broken, printed if broken or failed else "")
 
 
+def match_any_message() -> None:
+    """Let every pattern that pytest compares with an error match a blanked message."""
+    check = AbstractRaises._check_match
+
+    def checked(self: AbstractRaises[BaseException], error: BaseException) -> bool:
+        return BLANK in str(error) or check(self, error)
+
+    AbstractRaises._check_match = checked  # type: ignore[method-assign, assignment]
+
+
 def _last_line(printed: str) -> str:
     return next(reversed(printed.splitlines()), "it printed nothing")
 
@@ -132,6 +164,7 @@ def _run_here(request: Request, writer: int, output: int, folder: str) -> None:
             # The fork ends without closing what it has of its parent, which says nothing of the tests.
             "-p",
             "no:unraisableexception",
+            "--hypothesis-seed=0",
             "-W",
             "ignore::pytest.PytestAssertRewriteWarning",
             # Runs that end at the same time would be in each other's way where they remove old folders.
@@ -139,10 +172,17 @@ def _run_here(request: Request, writer: int, output: int, folder: str) -> None:
         ]
         options += ["-x"] if request.first_only else []
         options += ["--collect-only"] if request.only_collect else []
-        recorder = _Recorder()
-        status = pytest.main([*options, *request.node_ids], plugins=[recorder])
+        recorder = _Recorder(request)
+        node_ids = request.node_ids
+        expected = [pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED]
+        if request.blanked:
+            match_any_message()
+            # A parameter may be a message, and a blanked one has another name.
+            node_ids = list(dict.fromkeys(each.partition("[")[0] for each in node_ids))
+            expected.append(pytest.ExitCode.NO_TESTS_COLLECTED)
+        status = pytest.main([*options, *node_ids], plugins=[recorder])
         broken = recorder.broken
-        if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        if status not in expected:
             broken = broken or f"pytest ended with {pytest.ExitCode(status).name}"
         told = json.dumps([recorder.passed, recorder.failed, broken]).encode()
         with open(writer, "wb") as pipe:
