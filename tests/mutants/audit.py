@@ -12,6 +12,9 @@ _AUDIT = "patched/audit/audit.py"
 _EVIDENCE = "patched/audit/evidence.py"
 _TWO_READS = "findings/two_reads.py"
 _READER = "patched/audit/reader.py"
+_HOLDERS = "patched/audit/holders.py"
+_JUDGE = "patched/audit/judge.py"
+_PAYLOADS = "patched/audit/payloads.py"
 
 MUTANTS = (
     Mutant(
@@ -72,13 +75,67 @@ MUTANTS = (
     ),
     Mutant(
         "what a statement detached is put back",
-        "patched/audit/judge.py",
+        _HOLDERS,
         "    if part.text not in (replica.detached or ()):\n",
         "    if replica.detached is not None:\n",
         (
             (
                 "patched/audit/test_judge.py::test_what_the_evidence_says[detached by a statement, attached "
                 "elsewhere]"
+            ),
+        ),
+    ),
+    Mutant(
+        "a cold part of another replica that no disk has is brought back",
+        _JUDGE,
+        "    _ghosts_elsewhere,\n",
+        "",
+        ("patched/audit/test_judge.py::test_what_the_evidence_says",),
+    ),
+    Mutant(
+        "a cold part is a ghost although a silent server may have it",
+        _JUDGE,
+        "silent = next((each for each in sorted(others, key=_by_name) if each.active is None), None)",
+        "silent = None",
+        ("patched/audit/test_judge.py::test_what_the_evidence_says",),
+    ),
+    Mutant(
+        "a cold part that another server has is a ghost",
+        _JUDGE,
+        "if not any(has_part(partition, each, part) for each in (replica, *others))",
+        "if not any(has_part(partition, each, part) for each in others)",
+        ("patched/audit/test_judge.py::test_what_the_evidence_says",),
+    ),
+    Mutant(
+        "a damaged copy of a part that hot has whole makes a restart unsafe",
+        _JUDGE,
+        "return (self.kind.restart_unsafe and not self.only_copies) or self.blocks_start",
+        "return self.kind.restart_unsafe or self.blocks_start",
+        ("patched/audit/test_judge.py::test_what_must_not_be_restarted",),
+    ),
+    Mutant(
+        "one damaged copy makes every unreadable znode safe",
+        _JUDGE,
+        "only_copies = all(path in replica.damaged_copies for path in replica.unreadable)",
+        "only_copies = any(path in replica.damaged_copies for path in replica.unreadable)",
+        ("patched/audit/test_judge.py::test_what_must_not_be_restarted",),
+    ),
+    Mutant(
+        "a damaged copy hides a part that no server can load",
+        _JUDGE,
+        "        blocks_start=_blocks_start(replica),\n",
+        "",
+        ("patched/audit/test_judge.py::test_what_must_not_be_restarted",),
+    ),
+    Mutant(
+        "a damaged part znode in cold alone is a copy",
+        _PAYLOADS,
+        "if part.name.text in known:",
+        "if reader is not ensembles[0][0]:",
+        (
+            (
+                "patched/audit/test_payloads.py"
+                "::test_a_half_copied_legacy_part_is_a_damaged_copy_where_hot_has_it_whole"
             ),
         ),
     ),

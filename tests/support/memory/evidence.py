@@ -39,6 +39,7 @@ def replica(  # noqa: PLR0913 - each is a field of the evidence
     differing: str = "",
     unlike_disk: str = "",
     unreadable: str = "",
+    damaged_copies: str = "",
     before: tuple[str, str] | None = None,
 ) -> ReplicaEvidence:
     """One replica; without a ``disk`` its server is silent.
@@ -56,6 +57,7 @@ def replica(  # noqa: PLR0913 - each is a field of the evidence
         differing=frozenset(differing.split()),
         unlike_disk=frozenset(unlike_disk.split()),
         unreadable=tuple(unreadable.split()),
+        damaged_copies=frozenset(damaged_copies.split()),
         before=None
         if before is None
         else FirstReadMismatches(*(frozenset(names.split()) for names in before)),

@@ -205,11 +205,12 @@ def _remedy(
             "do not restart the server nor CHECK the table: part_audit_info lists the unregistered parts, and"
             " part_repair registers them"
         )
-    # CHECK TABLE would detach a cold part, and no server can fetch a cold part.
+    # CHECK TABLE would detach a cold part, and no server can fetch a cold part. A folder from another replica
+    # would double rows that were attached as a part of another name.
     if partition.is_cold:
         return (
-            "stop the server, copy the folder of the part from another replica, and start the server;"
-            " where no server has the partition because it was dropped, set State to HOT with"
+            "run part_audit_info and follow its remedy (ghost: no disk has the part, and part_repair removes"
+            " its znodes); where no server has the partition because it was dropped, set State to HOT with"
             " partition_state"
         )
     if partition.only_in_cold:

@@ -57,6 +57,7 @@ class ReplicaEvidence:
     differing: names registered in both ensembles with different bytes.
     unlike_disk: registered names of parts active with another hash.
     unreadable: paths of znodes with an invalid part name or with unreadable data.
+    damaged_copies: the unreadable paths of copies in cold of parts that hot registers with readable data.
     before: the mismatches of the first read; None in the first read itself. A part missing or unregistered
         only in the second read came or went meanwhile, and proves nothing.
     """
@@ -71,6 +72,7 @@ class ReplicaEvidence:
     differing: frozenset[str] = frozenset()
     unlike_disk: frozenset[str] = frozenset()
     unreadable: tuple[str, ...] = ()
+    damaged_copies: frozenset[str] = frozenset()
     hashes: Mapping[str, str | None] = field(default_factory=dict)
     """Name of each active part → hash of all its files; None if the server shows no hash."""
     before: FirstReadMismatches | None = None

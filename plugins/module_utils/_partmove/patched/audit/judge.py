@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from ...binding.owner import Owner
-from ...formats.names import PartName, detached_part, is_covered, not_covered
+from ...formats.names import PartName, not_covered
 from .evidence import PartitionEvidence, ReplicaEvidence
+from .holders import has_part, is_detached, is_detached_by_server, others_of
 from .kind import FindingKind
 
 
@@ -29,17 +30,19 @@ class Verdict(NamedTuple):
     parts: names of the affected parts, sorted; for an unreadable znode, paths.
     reason: why the partition could not be judged; otherwise empty.
     blocks_start: whether both ensembles register a part missing on disk: then the table does not load.
+    only_copies: whether hot registers each affected part intact: then a server starts as if cold had none.
     """
 
     kind: FindingKind
     parts: tuple[str, ...] = ()
     reason: str = ""
     blocks_start: bool = False
+    only_copies: bool = False
 
     @property
     def restart_unsafe(self) -> bool:
         """Whether a restart of the server would detach parts, or leave the server without the table."""
-        return self.kind.restart_unsafe or self.blocks_start
+        return (self.kind.restart_unsafe and not self.only_copies) or self.blocks_start
 
 
 Rule = Callable[[PartitionEvidence, ReplicaEvidence], "Verdict | None"]
@@ -64,15 +67,29 @@ def _judge_replica(partition: PartitionEvidence, replica: ReplicaEvidence) -> Ve
 
 
 def _unreadable(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
-    return Verdict(FindingKind.UNREADABLE, replica.unreadable) if replica.unreadable else None
+    if not replica.unreadable:
+        return None
+    # A starting server reads the names of the parts in cold, and no data. So a damaged copy of a part that
+    # hot registers intact is like any other copy. An unreadable name is never a damaged copy.
+    only_copies = all(path in replica.damaged_copies for path in replica.unreadable)
+    return Verdict(
+        FindingKind.UNREADABLE,
+        replica.unreadable,
+        blocks_start=_blocks_start(replica),
+        only_copies=only_copies,
+    )
+
+
+def _blocks_start(replica: ReplicaEvidence) -> bool:
+    """Return whether both ensembles register a part missing on disk; a silent server counts as missing it."""
+    return any(part in replica.cold for part in replica.missing(replica.hot))
 
 
 def _other_cluster(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     """Match all parts in cold below the marker of another cluster; no repair touches them."""
     if partition.owner is not Owner.OTHER_CLUSTER or not replica.cold:
         return None
-    blocks_start = any(part in replica.cold for part in replica.missing(replica.hot))
-    return _verdict(FindingKind.OTHER_CLUSTER, replica.cold)._replace(blocks_start=blocks_start)
+    return _verdict(FindingKind.OTHER_CLUSTER, replica.cold)._replace(blocks_start=_blocks_start(replica))
 
 
 def _another_replica(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
@@ -89,7 +106,7 @@ def _unregistered(partition: PartitionEvidence, replica: ReplicaEvidence) -> Ver
         return None
     if partition.is_cold and not partition.cold_is_known:
         return _verdict(FindingKind.COLD_UNKNOWN, parts)
-    of_others = {part.text for other in _others(partition, replica) for part in (*other.hot, *other.cold)}
+    of_others = {part.text for other in others_of(partition, replica) for part in (*other.hot, *other.cold)}
     all_of_others = all(part.text in of_others for part in parts)
     return _verdict(FindingKind.REGISTERED_FOR_ANOTHER if all_of_others else FindingKind.UNREGISTERED, parts)
 
@@ -103,9 +120,9 @@ def _of_another_cold(partition: PartitionEvidence, replica: ReplicaEvidence) -> 
 def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     """Match registered parts without an active part on disk."""
     missing, missing_hot = replica.missing(only_cold(replica)), replica.missing(replica.hot)
-    detached = [part for part in missing if _is_detached_by_server(partition, replica, part)]
-    detached += [part for part in missing_hot if _is_detached(replica, part)]
-    blocks_start = any(part in replica.cold for part in missing_hot)
+    detached = [part for part in missing if is_detached_by_server(partition, replica, part)]
+    detached += [part for part in missing_hot if is_detached(replica, part)]
+    blocks_start = _blocks_start(replica)
     if detached:
         return _verdict(FindingKind.SET_ASIDE, detached)._replace(blocks_start=blocks_start)
     if missing:
@@ -119,8 +136,8 @@ def _only_registered(
     partition: PartitionEvidence, replica: ReplicaEvidence, missing: Sequence[PartName]
 ) -> Verdict:
     """Return the verdict on parts registered in cold alone and missing on the replica's disk."""
-    others = _others(partition, replica)
-    if any(_has(partition, other, part) for other in others for part in missing):
+    others = others_of(partition, replica)
+    if any(has_part(partition, other, part) for other in others for part in missing):
         return _verdict(FindingKind.LACKS_DATA, missing)
     silent = next((other for other in others if other.active is None), None)
     if silent is not None:
@@ -132,10 +149,10 @@ def _only_registered(
 
 def _without_data(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     """Match a replica without any part of a partition that is cold for other replicas."""
-    others = _others(partition, replica)
+    others = others_of(partition, replica)
     if replica.hot or replica.cold or any(other.hot for other in others):
         return None
-    parts = [part for other in others for part in other.cold if _has(partition, other, part)]
+    parts = [part for other in others for part in other.cold if has_part(partition, other, part)]
     return _verdict(FindingKind.LACKS_DATA, parts) if parts else None
 
 
@@ -157,6 +174,37 @@ def _of_others(partition: PartitionEvidence, _replica: ReplicaEvidence) -> Verdi
     return _verdict(FindingKind.FOREIGN, parts)
 
 
+def _ghosts_elsewhere(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    """Match a replica beside cold parts of other replicas that are on no disk.
+
+    The rows may be in parts of other names by now. So these part znodes have to go before the partition is
+    brought back, and no folder may be copied in their place.
+    """
+    others = others_of(partition, replica)
+    absent = [
+        part
+        for other in others
+        for part in other.missing(only_cold(other))
+        if not any(has_part(partition, each, part) for each in (replica, *others))
+    ]
+    if not absent or not _has_other_parts(partition, absent):
+        return None
+    silent = next((each for each in sorted(others, key=_by_name) if each.active is None), None)
+    if silent is not None:
+        return Verdict(FindingKind.NOT_JUDGED, _names(absent), f"replica {silent.name}: {silent.silence}")
+    return _verdict(FindingKind.GHOST if partition.is_cold else FindingKind.DROPPED, absent)
+
+
+def _has_other_parts(partition: PartitionEvidence, absent: Sequence[PartName]) -> bool:
+    """Return whether a replica registers other parts of the partition than the absent ones."""
+    replicas = [each for each in partition.replicas if each.is_in_hot]
+    return any(part not in absent for each in replicas for part in (*each.hot, *each.cold))
+
+
+def _by_name(replica: ReplicaEvidence) -> str:
+    return replica.name
+
+
 def _differing(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     differing = replica.differing
     return Verdict(FindingKind.COPIES_DIFFER, tuple(sorted(differing))) if differing else None
@@ -173,6 +221,7 @@ _RULES: tuple[Rule, ...] = (
     _without_data,
     _unlike_disk,
     _of_others,
+    _ghosts_elsewhere,
     _differing,
 )
 
@@ -214,33 +263,6 @@ def _cold(partition: PartitionEvidence, replica: ReplicaEvidence, *, is_even: bo
     return _verdict(
         FindingKind.SEVERAL_COLD_PARTS if len(replica.cold) > 1 else FindingKind.COLD, replica.cold
     )
-
-
-def _others(partition: PartitionEvidence, replica: ReplicaEvidence) -> list[ReplicaEvidence]:
-    """Return the other replicas in hot; for replicas in cold alone, no server can be asked."""
-    return [each for each in partition.replicas if each.is_in_hot and each.name != replica.name]
-
-
-def _has(partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName) -> bool:
-    """Return whether the server of the replica has the part, active or detached by the server itself."""
-    return is_covered(part, replica.active or ()) or _is_detached_by_server(partition, replica, part)
-
-
-def _is_detached_by_server(partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName) -> bool:
-    """Return whether the server itself detached a part registered in cold alone.
-
-    A server puts a reason before the name of such a folder. DETACH PARTITION puts none, and detaches the part
-    on every replica. A part detached by DETACH PARTITION may be attached by now, and must not be put back
-    then.
-    """
-    if part.text not in (replica.detached or ()):
-        return _is_detached(replica, part)
-    return any(is_covered(part, other.active or ()) for other in _others(partition, replica))
-
-
-def _is_detached(replica: ReplicaEvidence, part: PartName) -> bool:
-    """Return whether the folder has the part, under its own name or after a reason (``ignored_…``)."""
-    return any(part.text in (each, detached_part(each)) for each in replica.detached or ())
 
 
 def _verdict(kind: FindingKind, parts: Iterable[PartName]) -> Verdict:

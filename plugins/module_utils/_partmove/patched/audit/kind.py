@@ -61,8 +61,8 @@ _TEXTS = {
     FindingKind.UNREGISTERED: Texts(
         "parts are active on disk and registered in neither ensemble: the next restart moves them to"
         " detached/",
-        f"Do not restart the server. {_REPAIR} and a file of registrations; or DETACH PARTITION and ATTACH"
-        " PARTITION, which register the data anew",
+        f"Do not restart the server. {_REPAIR} and a file of registrations; or DETACH PARTITION, and ATTACH"
+        " PARTITION on one server alone, which register the data anew",
     ),
     FindingKind.REGISTERED_FOR_ANOTHER: Texts(
         "parts are active on disk and registered for another replica only: the next restart moves them to"
@@ -71,25 +71,29 @@ _TEXTS = {
     ),
     FindingKind.UNREADABLE: Texts(
         "a znode among the parts has a name or data that no part has",
-        "Do not restart the server. If the znode is in cold: run part_repair with this kind, which keeps a"
-        " copy"
-        " of the znode. If it is in hot: find out which program wrote it",
+        "Do not restart a server that the audit names with DO NOT RESTART. If the znode is in cold: run"
+        " part_repair with this kind, which keeps a copy of the znode. If it is in hot: find out which"
+        " program wrote it",
     ),
     FindingKind.SET_ASIDE: Texts(
         "registered parts are not active, and the server has them in its folder detached",
-        "Do not merge, mutate or CHECK the table. Stop the server, move the folder from detached back to the"
-        " table under the name of the part, and start the server",
+        "Do not merge, mutate or CHECK the table. First make sure that no part of another name has the rows,"
+        " attached since: the folder would double them. Then stop the server, move the folder from detached"
+        " back to the table under the name of the part, and start the server",
     ),
     FindingKind.LACKS_DATA: Texts(
         "another replica has cold parts that this replica's disk lacks, and servers do not fetch cold parts",
-        "Drop this replica of the table, bring the partition back with part_move and state: hot, and add the"
-        " replica again: it fetches the partition from another replica",
+        "First make sure that no part of another name has the rows, attached since: the part would double"
+        " them. Then, if the other replicas have every part of the table: drop this replica of the table,"
+        " bring the partition back with part_move and state: hot, and add the replica again: it fetches the"
+        " partition from another replica",
     ),
     FindingKind.UNLIKE_DISK: Texts(
         "a registered part has other data than the part of that name on disk",
-        "If the part is hot, run CHECK TABLE: the server fetches the part from another replica. If it is"
-        " cold, do not CHECK: stop the server, copy the folder of the part from another replica, start the"
-        " server",
+        "Only if another replica has the part and not this kind: if the part is hot, run CHECK TABLE, and"
+        " the server fetches the part from there. If it is cold, do not CHECK: stop the server, move the"
+        " folder of the part out of the table, copy the folder of the same name from there, start the server."
+        " If every replica has this kind, find out which program wrote the znode",
     ),
     FindingKind.NOT_ON_DISK: Texts(
         "parts are registered in hot for the replica and are not active on its disk",
@@ -131,9 +135,10 @@ _TEXTS = {
         f"{_REPAIR}: it sets State to HOT",
     ),
     FindingKind.GHOST: Texts(
-        "State is COLD, and the parts that cold registers are on no disk: dropped, detached by a"
-        " statement, or lost",
-        f"Find out which of these happened. {_REPAIR}: it removes the part znodes and sets State to HOT",
+        "State is COLD, and parts that cold registers are on no disk: dropped, detached by a statement,"
+        " attached under another name, or lost",
+        f"Find out which of these happened, and copy no folder. {_REPAIR}: it removes the part znodes, and"
+        " sets State to HOT if no disk has a part of the partition",
     ),
     FindingKind.FORMER_TABLE: Texts(
         "cold has part znodes of a former table at the same path",

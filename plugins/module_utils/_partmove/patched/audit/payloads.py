@@ -30,6 +30,8 @@ class ContentProblems(NamedTuple):
     """Names of parts active with another hash than the registered hash."""
     unreadable: tuple[str, ...]
     """Paths of znodes with unreadable data."""
+    damaged_copies: frozenset[str] = frozenset()
+    """The unreadable paths in cold of parts that hot registers with readable data."""
 
 
 def with_content(
@@ -55,6 +57,9 @@ def with_content(
                 unreadable=(
                     *each.unreadable,
                     *(path for path in problems.unreadable if path.rpartition("/")[2] in own),
+                ),
+                damaged_copies=frozenset(
+                    path for path in problems.damaged_copies if path.rpartition("/")[2] in own
                 ),
             )
 
@@ -85,20 +90,25 @@ def content_problems(
     the server shows no hash. If both ensembles register a part, the disk is compared with hot.
     """
     folder = layout.replica(replica).parts
-    differing, unlike, unreadable = set[str](), set[str](), list[str]()
+    differing, unlike, unreadable, damaged_copies = set[str](), set[str](), set[str](), set[str]()
     known: dict[str, RegisteredPart] = {}
     for reader, names in ensembles:
         for part in read_parts(reader, [(f"{folder}/{name.text}", name) for name in names]):
             data, children = part.payload
             if payload_problem(data, dict(children)) is not None:
-                unreadable.append(part.znode.path)
+                unreadable.add(part.znode.path)
+                # Hot comes first: what is known here already is what hot registers.
+                if part.name.text in known:
+                    damaged_copies.add(part.znode.path)
                 continue
             first = known.setdefault(part.name.text, part)
             if first.payload != part.payload:
                 differing.add(part.name.text)
             if first is part and not _is_on_disk(part, hashes.get(part.name.text)):
                 unlike.add(part.name.text)
-    return ContentProblems(frozenset(differing), frozenset(unlike), tuple(sorted(set(unreadable))))
+    return ContentProblems(
+        frozenset(differing), frozenset(unlike), tuple(sorted(unreadable)), frozenset(damaged_copies)
+    )
 
 
 def _is_on_disk(part: RegisteredPart, shown: str | None) -> bool:

@@ -43,11 +43,10 @@ AUDIT = (
     "Run again; if the reason stays the same, do not restart the server nor CHECK the table:"
     " part_audit_info lists the unregistered parts, and part_repair registers them"
 )
-COPY_FOLDER = (
-    "Run again; if the reason stays the same, stop the server, copy the folder of the part from another"
-    " replica, and start the server; where no server has the partition because it was dropped, set State"
-    " to HOT with"
-    " partition_state"
+AUDIT_COLD = (
+    "Run again; if the reason stays the same, run part_audit_info and follow its remedy (ghost: no disk has"
+    " the part, and part_repair removes its znodes); where no server has the partition because it was"
+    " dropped, set State to HOT with partition_state"
 )
 
 
@@ -142,7 +141,7 @@ def test_a_replica_that_was_added_since_has_nothing_to_have(bench: Bench, disks:
 def test_a_cold_part_is_not_to_be_checked(bench: Bench, disks: Disks) -> None:
     bench.servers.disk["r2"].discard(PART)
     create(f"block_numbers/{DAY}/State", b"COLD")(bench)
-    assert refusals(bench, disks)[DAY].remedy == COPY_FOLDER
+    assert refusals(bench, disks)[DAY].remedy == AUDIT_COLD
 
 
 @pytest.mark.parametrize("state", [b"HOT", b"COLD"])

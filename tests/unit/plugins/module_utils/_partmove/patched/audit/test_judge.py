@@ -26,8 +26,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from support.memory.evidence import AB, DAY, A, B, partition, parts, replica
 
-
 OTHER = Owner.OTHER_CLUSTER
+C = f"{DAY}_7_7_0"
 
 
 class Case(NamedTuple):
@@ -37,6 +37,7 @@ class Case(NamedTuple):
     evidence: PartitionEvidence
     r1: FindingKind | tuple[FindingKind, str]
     r2: FindingKind | tuple[FindingKind, str] | None = None
+    r3: FindingKind | None = None
 
 
 def one(name: str, kind: FindingKind, told: str = A, **fields: object) -> Case:
@@ -274,13 +275,90 @@ OTHERS = [
         (FindingKind.ANOTHER_REPLICA, A),
     ),
 ]
-CASES = [*SOUND, *UNREGISTERED, *MISSING, *OTHERS]
+GHOSTS = [
+    Case(
+        "attached under another name, and cold has the old part of the other replica",
+        partition(replica(hot=B, disk=B), replica("r2", hot=B, cold=A, disk=B), state="COLD"),
+        (FindingKind.GHOST, A),
+        (FindingKind.GHOST, A),
+    ),
+    Case(
+        "attached under another name, and State is not cold",
+        partition(replica(hot=B, disk=B), replica("r2", hot=B, cold=A, disk=B), state="HOT"),
+        (FindingKind.DROPPED, A),
+        (FindingKind.DROPPED, A),
+    ),
+    Case(
+        "half cold, and the server has what the cold part of the other replica was merged into",
+        partition(replica(hot=B, cold=AB, disk=f"{B} {AB}"), replica("r2", cold=A, disk=""), state="COLD"),
+        (FindingKind.HALF_COLD, f"{A} {AB}"),
+        (FindingKind.LACKS_DATA, A),
+    ),
+    Case(
+        "hot and half cold, and the other replica has a cold part on no disk",
+        partition(
+            replica(hot=A, cold=B, disk=f"{A} {B}"), replica("r2", hot=A, cold=C, disk=A), state="COLD"
+        ),
+        (FindingKind.GHOST, C),
+        (FindingKind.GHOST, C),
+    ),
+    Case(
+        "cold, and the other replica has a cold part on no disk",
+        partition(replica(cold=A, disk=A), replica("r2", cold=B, disk=""), state="COLD"),
+        (FindingKind.GHOST, B),
+        (FindingKind.GHOST, B),
+    ),
+    Case(
+        "copies that differ, and the other replica has a cold part on no disk",
+        partition(
+            replica(hot=A, cold=A, disk=A, differing=A), replica("r2", hot=A, cold=B, disk=A), state="COLD"
+        ),
+        (FindingKind.GHOST, B),
+        (FindingKind.GHOST, B),
+    ),
+    Case(
+        "attached under another name, and the third server is silent",
+        partition(
+            replica(hot=B, disk=B),
+            replica("r2", hot=B, cold=A, disk=B),
+            replica("r3", hot=B, disk=None),
+            state="COLD",
+        ),
+        (FindingKind.NOT_JUDGED, A),
+        (FindingKind.NOT_JUDGED, A),
+        FindingKind.NOT_JUDGED,
+    ),
+    Case(
+        "attached under another name, and the server that may have the cold part is silent",
+        partition(replica(hot=B, disk=B), replica("r2", hot=B, cold=A, disk=None), state="COLD"),
+        (FindingKind.NOT_JUDGED, A),
+        FindingKind.NOT_JUDGED,
+    ),
+    Case(
+        "hot beside a cold part that the other server detached",
+        partition(
+            replica(hot=B, disk=B),
+            replica("r2", hot=B, cold=A, disk=B, detached=f"ignored_{A}"),
+            state="COLD",
+        ),
+        (FindingKind.HALF_COLD, A),
+        (FindingKind.SET_ASIDE, A),
+    ),
+    Case(
+        "dropped, and one of two servers removed its part znodes",
+        partition(replica(), replica("r2", cold=A), state="COLD"),
+        FindingKind.EMPTY,
+        (FindingKind.GHOST, A),
+    ),
+]
+CASES = [*SOUND, *UNREGISTERED, *MISSING, *OTHERS, *GHOSTS]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_the_evidence_says(case: Case) -> None:
     found = judge(case.evidence)
-    expected = {"r1": case.r1} if case.r2 is None else {"r1": case.r1, "r2": case.r2}
+    of_replicas = {"r1": case.r1, "r2": case.r2, "r3": case.r3}
+    expected = {name: kind for name, kind in of_replicas.items() if kind is not None}
     assert {name: verdict.kind for name, verdict in found.items()} == {
         name: kind if isinstance(kind, FindingKind) else kind[0] for name, kind in expected.items()
     }
@@ -311,6 +389,12 @@ def test_why_it_was_not_judged() -> None:
         (replica(hot=A, cold=A, detached=f"ignored_{A}"), True),
         (replica(cold=A, detached=f"ignored_{A}"), False),
         (replica(hot=f"{A} {B} {AB}", cold=f"{A} {B}", disk=AB), False),
+        (replica(hot=A, cold=A, disk=A, unreadable="/x"), True),
+        (replica(hot=A, cold=A, disk=A, unreadable="/x", damaged_copies="/x"), False),
+        (replica(hot=A, cold=A, disk=A, unreadable="/x /y", damaged_copies="/x"), True),
+        (replica(hot=f"{A} {B}", cold=f"{A} {B}", disk=A, unreadable="/x", damaged_copies="/x"), True),
+        (replica(hot=A, cold=A, disk=None, unreadable="/x", damaged_copies="/x"), True),
+        (replica(hot=A, cold=A, disk=f"{A} {B}", unreadable="/x", damaged_copies="/x"), True),
     ],
 )
 def test_what_must_not_be_restarted(evidence: ReplicaEvidence, unsafe: bool) -> None:

@@ -54,7 +54,7 @@ def both() -> Both:
 def test_equal_copies_that_are_on_disk(both: Both) -> None:
     for where in (both.hot, both.cold):
         both.register(where, A)
-    assert both.problems(A, A, {A: HASH}) == (frozenset(), frozenset(), ())
+    assert both.problems(A, A, {A: HASH}) == ContentProblems(frozenset(), frozenset(), ())
 
 
 def test_copies_with_other_bytes(both: Both) -> None:
@@ -71,7 +71,7 @@ def test_copies_with_other_children(both: Both) -> None:
     assert not both.problems(A, A).differing
     other = LEGACY["checksums"][:-1] + b"\x34"
     MemoryClient(both.cold).set(f"{FOLDER}/{A}/checksums", other)
-    assert both.problems(A, A) == (frozenset({A}), frozenset(), ())
+    assert both.problems(A, A) == ContentProblems(frozenset({A}), frozenset(), ())
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_hash_of_the_disk(both: Both, shown: str | None, unlike: set[str]) -> No
 def test_hot_counts_where_both_have_a_part(both: Both) -> None:
     both.register(both.hot, A)
     both.register(both.cold, A, OTHER)
-    assert both.problems(A, A, {A: HASH}) == (frozenset({A}), frozenset(), ())
+    assert both.problems(A, A, {A: HASH}) == ContentProblems(frozenset({A}), frozenset(), ())
 
 
 def test_cold_alone_is_compared_with_the_disk(both: Both) -> None:
@@ -102,11 +102,25 @@ def test_data_that_is_not_understood(both: Both) -> None:
     both.register(both.cold, A, b"part header format version: 9\n")
     both.register(both.cold, B, b"?")
     found = both.problems(A, f"{A} {B}")
-    assert found == (frozenset(), frozenset(), (f"{FOLDER}/{A}", f"{FOLDER}/{B}"))
+    assert (found.differing, found.unlike_disk) == (frozenset(), frozenset())
+    assert found.unreadable == (f"{FOLDER}/{A}", f"{FOLDER}/{B}")
+    assert found.damaged_copies == {f"{FOLDER}/{A}"}
+
+
+def test_a_half_copied_legacy_part_is_a_damaged_copy_where_hot_has_it_whole(both: Both) -> None:
+    for name in (A, B):
+        both.register(both.hot, name, b"")
+        both.register(both.cold, name, b"")
+    for name, data in LEGACY.items():
+        MemoryClient(both.hot).create(f"{FOLDER}/{A}/{name}", data)
+    MemoryClient(both.cold).create(f"{FOLDER}/{A}/columns", LEGACY["columns"])
+    found = both.problems(f"{A} {B}", f"{A} {B}")
+    assert found.unreadable == (f"{FOLDER}/{A}", f"{FOLDER}/{B}")
+    assert found.damaged_copies == {f"{FOLDER}/{A}"}
 
 
 def test_a_part_that_is_gone_by_now_is_left_out(both: Both) -> None:
-    assert both.problems(A, A) == (frozenset(), frozenset(), ())
+    assert both.problems(A, A) == ContentProblems(frozenset(), frozenset(), ())
 
 
 # --- many partitions of a replica at once ----------------------------------------------------------
@@ -136,6 +150,7 @@ def test_a_content_problem_belongs_to_its_partition(both: Both) -> None:
     assert first.unreadable == ("/x",)
     assert (second.differing, second.unlike_disk) == (frozenset(), frozenset())
     assert second.unreadable == ("/x", f"{FOLDER}/{B}")
+    assert (first.damaged_copies, second.damaged_copies) == (frozenset(), {f"{FOLDER}/{B}"})
 
 
 def test_partitions_are_read_together_up_to_a_bound() -> None:

@@ -44,11 +44,10 @@ READ_COLD_ZNODE = (
     " is damaged, part_audit_info reports it, and part_repair with the kind unreadable removes it"
 )
 START = "Start the server and run again"
-COPY_IT = (
-    "Run again; if the reason stays the same, stop the server, copy the folder of the part from another"
-    " replica, and start the server; where no server has the partition because it was dropped, set State"
-    " to HOT with"
-    " partition_state"
+AUDIT_IT = (
+    "Run again; if the reason stays the same, run part_audit_info and follow its remedy (ghost: no disk has"
+    " the part, and part_repair removes its znodes); where no server has the partition because it was"
+    " dropped, set State to HOT with partition_state"
 )
 REMEDIES = {
     gate.name.value: gate.remedy for gates in (MOVE_GATES, REHEAT_GATES) for kind in gates for gate in kind
@@ -180,7 +179,7 @@ CASES = [
         "active_on_disk",
         with_probe(lambda bench, _probe: bench.servers.disk["r2"].clear()),
         f"replica r2 has the active parts [], but ['{PART}'] are registered",
-        COPY_IT,
+        AUDIT_IT,
     ),
     Case("active_on_disk", silent_after(1), "replica r2: no answer", START),
     Case("active_on_disk", silent_after(2), "replica r1: no answer", START),
