@@ -65,7 +65,7 @@ MUTANTS = (
         "gate: the payload of the first replica stands for all",
         _PARTITION,
         "if readable is not None and part.registers_as(readable):",
-        "if sound is not None:",
+        "if readable is not None:",
         ("gates/test_partition.py::test_a_gate_that_trips[payload_readable0]",),
     ),
     Mutant(

@@ -140,7 +140,7 @@ MUTANTS = (
         "what is dropped while a replica is verified is missing",
         _WITHOUT_DATA,
         "return {key: names for key, names in still.items() if names}",
-        "return found",
+        "return lacking",
         ("patched/ledger/test_without_data.py::test_a_part_that_is_dropped_meanwhile_is_not_missing",),
     ),
     Mutant(

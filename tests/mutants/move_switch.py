@@ -94,7 +94,7 @@ MUTANTS = (
         "a switch whose answer was lost was not applied",
         _SWITCH,
         "            if state is not None and state.data == state_after\n",
-        "            if state is not None and not wanted\n",
+        "            if state is not None and not state_after\n",
         ("patched/move/test_switch_lost.py::test_a_late_insert_is_found_although_the_answer_was_lost",),
     ),
     Mutant(

@@ -81,7 +81,7 @@ MUTANTS = (
         "the fence is read after queues and log",
         _READER,
         "            fence=fence.checks,",
-        "            fence=ShardReader(self._hot, self._cold, self._layout, self._root)._look_at_hot(())"
+        "            fence=ShardReader(self._hot, self._cold, self._layout, self._root)._read_hot(())"
         ".fence.result.checks,",
         ("shard/test_reader_behind.py::test_an_entry_assigned_after_the_read_of_the_log_fails_the_fence",),
     ),
@@ -160,8 +160,8 @@ MUTANTS = (
     Mutant(
         "mutations are read before the fence",
         _LOOKS,
-        "        read_together(hot, [*first, *then, self.known])\n",
-        "        read_together(hot, [self.mutations, *first, *then[1:], self.known])\n",
+        "        read_together(hot, [*first, *then, self.binding])\n",
+        "        read_together(hot, [self.mutations, *first, *then[1:], self.binding])\n",
         ("shard/test_reads.py::test_a_mutation_added_after_the_read_of_mutations_fails_the_fence",),
     ),
     Mutant(
