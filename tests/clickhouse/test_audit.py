@@ -77,6 +77,8 @@ def test_every_kind_is_made_that_servers_leave_as_it_is() -> None:
         FindingKind.NOT_ON_DISK,
         # Takes another ensemble; there are tests of that below and in test_audit_ensembles.py.
         FindingKind.COLD_UNKNOWN,
+        # Takes another cluster; test_two_clusters.py has one.
+        FindingKind.OTHER_CLUSTER,
     }
 
 

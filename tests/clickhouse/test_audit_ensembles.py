@@ -18,7 +18,15 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import Disks
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.pair import bind_pair
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.take_over import (
+    Proof,
+    take_over,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.registrations_file import (
     read_registrations,
 )
@@ -26,8 +34,8 @@ from support.ansible.calls import ROOT
 from support.servers.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
 from support.servers.kazoo_client import connected
 from support.servers.leftovers.ground import DAY, OTHER, PART, Ground, Kinds, both, filled, judged, kinds_of
-from support.servers.leftovers.patient import Repairs, hashes_of, kinds_told, saved_parts
-from support.servers.moving import Mover, open_stores
+from support.servers.leftovers.patient import Hashes, Repairs, hashes_of, kinds_told, saved_parts
+from support.servers.moving import FastClock, Mover, open_stores
 from support.servers.registered import Registry
 from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, wait_for
 from support.servers.zookeeper import Ensemble, Member
@@ -53,6 +61,10 @@ class Field:
         hosts = self.hot.connect_string, self.cold.connect_string
         with open_stores(*hosts) as stores, connected(hosts[0]) as hot, connected(hosts[1]) as cold:
             yield Ground(self.table, Mover(*stores), Registry(hot, cold), hosts)
+
+    def identify(self, ground: Ground) -> None:
+        """Give both ensembles their identities, as the first run does."""
+        assert bind_pair(ground.mover.hot, ground.mover.cold, DEFAULT_ROOT, "hot", may_join=False).is_bound
 
     def backup(self, ensemble: Ensemble) -> None:
         """Keep the files that an ensemble has now."""
@@ -119,6 +131,10 @@ class Care:
         self._field = field
         self._hashes = dict(hashes_of(saved_parts(ground.registry, field.table)))
         self._rows = [field.table.rows(number) for number in (0, 1)]
+
+    def disks(self, ground: Ground) -> Disks:
+        """The disks of the servers, with the hashes of the parts."""
+        return Hashes(ground.probe(), self._hashes)
 
     def repairs(self, found: Kinds, registrations: Path | None = None, *, cold_is_lost: bool = False) -> None:
         """What was found is repaired, every row is there, and a restart changes nothing."""
@@ -243,6 +259,8 @@ def test_cold_was_put_back_from_before_a_later_move(field: Field) -> None:
 
 def test_hot_was_put_back_from_before_the_move(field: Field) -> None:
     """It registers everything, and has no State; what was copied is still in cold, below the marker."""
+    with field.ground() as ground:
+        field.identify(ground)
     field.backup(field.hot)
     with field.ground() as ground:
         care = Care(field, ground)
@@ -251,6 +269,24 @@ def test_hot_was_put_back_from_before_the_move(field: Field) -> None:
     field.restore(field.hot)
     field.restart_servers()
     assert field.table.seen() == before
+
+    care.repairs({DAY: both(FindingKind.COPIES_LEFT), OTHER: both(FindingKind.HOT)})
+
+
+def test_hot_was_put_back_from_before_its_first_run(field: Field) -> None:
+    """It has no identity, so the table is taken over, with proof by the disks."""
+    field.backup(field.hot)
+    with field.ground() as ground:
+        care = Care(field, ground)
+        ground.move(DAY)
+    field.restore(field.hot)
+    field.restart_servers()
+    with field.ground() as ground:
+        assert kinds_of(ground.audit())[DAY] == both(FindingKind.OTHER_CLUSTER)
+        hot, cold = ground.mover.hot, ground.mover.cold
+        leases = LeaseKeeper(hot, cold, FastClock(0.0), owner="a test")
+        evidence = ground.reader(care.disks(ground))
+        assert take_over(hot, cold, leases, field.table.path, evidence) is Proof.DISKS
 
     care.repairs({DAY: both(FindingKind.COPIES_LEFT), OTHER: both(FindingKind.HOT)})
 

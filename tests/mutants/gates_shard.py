@@ -124,17 +124,17 @@ MUTANTS = (
         ("gates/test_shard.py::test_a_gate_that_trips[no_alter_pending2]",),
     ),
     Mutant(
-        "any marker is that of the table",
+        "parts of a former table are those of the table",
         _SHARD,
-        "(marker is not None and marker.hot_czxid == shard.czxid)",
-        "marker is not None",
+        'Owner.FORMER: "the cold ensemble registers parts of a former table at the same path"',
+        "Owner.FORMER: None",
         ("gates/test_shard.py::test_a_gate_that_trips[same_table1]",),
     ),
     Mutant(
         "parts in cold without a marker are those of the table",
         _SHARD,
-        "(marker is not None and marker.hot_czxid == shard.czxid)",
-        "marker is None or marker.hot_czxid == shard.czxid",
+        'Owner.NOBODY: "the cold ensemble registers parts that another tool put there"',
+        "Owner.NOBODY: None",
         ("gates/test_shard.py::test_a_gate_that_trips[same_table0]",),
     ),
 )

@@ -68,8 +68,8 @@ MUTANTS = (
     Mutant(
         "the guard reads before hot has caught up",
         _WITHDRAW,
-        "        self._hot.sync(layout.path)\n        self._cold",
-        "        self._cold",
+        "        self._hot.sync(layout.path)\n        self._cold.sync(layout.path)\n        metadata",
+        "        self._cold.sync(layout.path)\n        metadata",
         (
             "patched/ledger/test_withdraw_behind.py::test_a_move_that_a_member_does_not_know_of_is_in_the_way[hot]",
         ),

@@ -21,14 +21,14 @@ MUTANTS = (
     Mutant(
         "writes do not carry the lease",
         _LEASED_SHARD,
-        "_Sending(pack((*self._lease_checks, *checks), groups))",
+        "_Sending(pack((*self._checks, *checks), groups))",
         "_Sending(pack(tuple(checks), groups))",
         ("patched/parts/test_leased_shard.py::test_a_run_that_was_paused_writes_nothing",),
     ),
     Mutant(
         "writes do not carry the checks",
         _LEASED_SHARD,
-        "_Sending(pack((*self._lease_checks, *checks), groups))",
+        "_Sending(pack((*self._checks, *checks), groups))",
         "_Sending(pack(self._lease_checks, groups))",
         ("patched/parts/test_leased_shard.py::test_a_check_that_fails_rejects_all_groups_of_the_multi",),
     ),
@@ -73,15 +73,15 @@ MUTANTS = (
     Mutant(
         "a read is trusted without the lease",
         _LEASED_SHARD,
-        "self._reader.read(partition_ids)\n        self.confirm()\n",
-        "self._reader.read(partition_ids)\n",
+        "self._held(self._reader.read(partition_ids))",
+        "self._reader.read(partition_ids)",
         ("patched/parts/test_leased_shard.py::test_no_read_succeeds_after_another_run_took_over",),
     ),
     Mutant(
         "the check after a switch is trusted without the lease",
         _LEASED_SHARD,
-        "self._reader.read_names(partition_ids)\n        self.confirm()\n",
-        "self._reader.read_names(partition_ids)\n",
+        "self._held(self._reader.read_names(partition_ids))",
+        "self._reader.read_names(partition_ids)",
         ("patched/move/test_post_switch_check.py::test_another_run_that_takes_over_during_the_aftermath",),
     ),
 )

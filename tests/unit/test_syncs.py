@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import identity_path
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import SameEnsemble
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
@@ -154,10 +155,12 @@ def test_the_guard_sees_that_cold_proves_just_now_where_runs_meet() -> None:
     bench = settled()
     mark(bench)
     copy = settled()
-    assert not guard(copy, hot=False, cold=True).is_proven(PATH)
+    assert not guard(copy, hot=True, cold=True).is_proven(PATH)
+    identity = identity_path(DEFAULT_ROOT)
+    copy.hot.create(identity, bench.hot.get(identity)[0], makepath=True)
     copy.cold.ensure_path(PATH)
     copy.cold.set(PATH, bench.cold.get(PATH)[0])
-    assert guard(copy, hot=False, cold=True).is_proven(PATH)
+    assert guard(copy, hot=True, cold=True).is_proven(PATH)
 
 
 def test_an_entry_that_was_made_just_now_is_seen() -> None:

@@ -109,7 +109,7 @@ def read_binding(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLay
     or cold ensemble, or if the cold ensemble belongs to other hot ensembles. Raises FormatError for unknown
     data, and EnsembleError and its subclasses.
     """
-    return binding_of(hot, cold, root, layout, _read(hot, cold, root, layout))
+    return binding_of(hot, cold, root, layout, read_znodes(hot, cold, root, layout))
 
 
 def read_binding_of_any_cold(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout) -> Binding:
@@ -117,10 +117,11 @@ def read_binding_of_any_cold(hot: ZnodeStore, cold: ZnodeReader, root: str, layo
 
     For callers that ask for the owner themselves, or whose work is independent of the cold ensemble.
     """
-    return binding_of_any_cold(hot, root, layout, _read(hot, cold, root, layout))
+    return binding_of_any_cold(hot, root, layout, read_znodes(hot, cold, root, layout))
 
 
-def _read(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout) -> BindingZnodes:
+def read_znodes(hot: ZnodeReader, cold: ZnodeReader, root: str, layout: ShardLayout) -> BindingZnodes:
+    """Read the znodes for `binding_of`. Raises EnsembleError and its subclasses."""
     in_hot = hot.read(paths_in_hot(root, layout))
     return BindingZnodes.of(in_hot, cold.ask([query_in_cold(root, layout)])[0])
 

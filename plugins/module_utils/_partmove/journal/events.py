@@ -233,13 +233,6 @@ EVENTS: Mapping[Event, Description] = {
             "reason": Field(TEXT, "why the repair was not done"),
         },
     ),
-    Event.OWNER_SET: Description(
-        "The owner of a table in cold was set.",
-        {
-            "shard_path": _SHARD_PATH,
-            "owner": Field(TEXT, "the new owner and the proof, or who may take the table over"),
-        },
-    ),
     Event.RESTORING: Description(
         "Znodes deleted or changed by a repair are about to be restored.",
         {
@@ -255,6 +248,13 @@ EVENTS: Mapping[Event, Description] = {
             "created": Field(COUNT, "number of znodes that were missing"),
             "set_back": Field(COUNT, "number of znodes that had other data"),
             "unchanged": Field(COUNT, "number of znodes that equalled the backup"),
+        },
+    ),
+    Event.OWNER_SET: Description(
+        "The owner of a table in cold was set.",
+        {
+            "shard_path": _SHARD_PATH,
+            "owner": Field(TEXT, "the new owner and the proof, or who may take the table over"),
         },
     ),
     Event.ENDED: Description(

@@ -15,8 +15,7 @@ from ..binding.binding import (
     binding_of,
     binding_of_any_cold,
     marked_cold,
-    read_binding,
-    read_binding_of_any_cold,
+    read_znodes,
 )
 from ..binding.owner import owner_of
 from ..errors import EnsembleError
@@ -171,8 +170,7 @@ class ShardReader:
 
     def binding(self) -> Binding:
         """Read the binding of hot and cold. Raises as `read_binding` does."""
-        read = read_binding_of_any_cold if self._any_cold else read_binding
-        return read(self._hot, self._cold, self.root, self._layout)
+        return self._binding_of(read_znodes(self._hot, self._cold, self.root, self._layout))
 
     def partitions_not_only_in_hot(self, shard: ShardFacts) -> ColdPartitions:
         """Find the partitions with parts in cold or with State COLD.

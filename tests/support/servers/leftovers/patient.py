@@ -63,7 +63,7 @@ def kept(table: ReplicatedTable, number: int) -> Kept:
 
 
 @dataclass(frozen=True)
-class _Hashes:
+class Hashes:
     """Tells the hashes of parts, which servers of this version do not, as they were registered."""
 
     disks: Disks
@@ -135,7 +135,7 @@ class Repairs:
             later.journal,
             later.leases,
             AskServers(probe),
-            _Hashes(probe, self.hashes),
+            Hashes(probe, self.hashes),
         )
         options = RepairOptions(
             registrations=self.registered, replica_is_gone=True, cold_is_lost=self.cold_is_lost

@@ -105,6 +105,7 @@ class DowngradeGuard:
     def is_proven(self, shard_path: str) -> bool:
         """Return whether the marker in cold names this root. Raises as `cold_partitions` does."""
         layout = ShardLayout(shard_path)
+        self._hot.sync(layout.path)
         self._cold.sync(layout.path)
         return read_binding(self._hot, self._cold, self._root, layout).is_proven
 

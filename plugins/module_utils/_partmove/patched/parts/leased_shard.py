@@ -13,7 +13,7 @@ Every direction, every step and the State marker use these two classes, so the o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ...binding.binding import Binding
 from ...errors import PartMoveError
@@ -29,6 +29,7 @@ from ...tree.znodes import Check, Committed, Multi, Op, Outcome, Rejected
 from ...zip_strict import zip_strict
 
 _ATTEMPTS = 10
+_Read = TypeVar("_Read", ShardRead, NamesRead)
 
 
 class Written(NamedTuple):
@@ -190,17 +191,11 @@ class LeasedShard:
 
         Raises LeaseLost, and the errors of `ShardReader.read`.
         """
-        read = self._reader.read(partition_ids)
-        self._rely_on(read.shard.binding)
-        self.confirm()
-        return read
+        return self._held(self._reader.read(partition_ids))
 
     def read_hot(self, partition_ids: Sequence[str], *, reread: bool) -> ShardRead:
         """Read as `ShardReader.read_hot` does; the lease held until the end. Raises as `read` does."""
-        read = self._reader.read_hot(partition_ids, reread=reread)
-        self._rely_on(read.shard.binding)
-        self.confirm()
-        return read
+        return self._held(self._reader.read_hot(partition_ids, reread=reread))
 
     def shard(self) -> ShardFacts:
         """Read the facts of the shard path, which concern all partitions; none is older than the call."""
@@ -219,10 +214,7 @@ class LeasedShard:
 
         Raises as `read` does.
         """
-        read = self._reader.read_names(partition_ids)
-        self._rely_on(read.shard.binding)
-        self.confirm()
-        return read
+        return self._held(self._reader.read_names(partition_ids))
 
     def confirm(self) -> None:
         """Raise LeaseLost if another run may have written since the lease was taken.
@@ -231,6 +223,12 @@ class LeasedShard:
         itself.
         """
         confirm_lease(self.hot.store, self._lease, self.layout.path)
+
+    def _held(self, read: _Read) -> _Read:
+        """Return a read that is confirmed by the lease."""
+        self._rely_on(read.shard.binding)
+        self.confirm()
+        return read
 
     def _rely_on(self, binding: Binding) -> None:
         """Let every write to cold fail once the marker changes: then the table may be another cluster's."""

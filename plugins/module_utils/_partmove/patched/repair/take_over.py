@@ -22,7 +22,7 @@ from ...binding.owner import Owner
 from ...errors import FormatError, PartMoveError
 from ...formats.layout import ShardLayout
 from ...formats.payload import hash_matches, parse_payload
-from ...lease.lease import LeaseKeeper
+from ...lease.held_lease import Leases
 from ...shard.facts import RegisteredPart
 from ...shard.parts import read_parts
 from ...shard.reader import ShardReader
@@ -49,7 +49,7 @@ class Proof(Enum):
 
 
 def take_over(
-    hot: ZnodeStore, cold: ZnodeStore, leases: LeaseKeeper, shard_path: str, evidence: EvidenceReader
+    hot: ZnodeStore, cold: ZnodeStore, leases: Leases, shard_path: str, evidence: EvidenceReader
 ) -> Proof:
     """Make this cluster the owner of the shard path in cold, and return the proof.
 
@@ -71,7 +71,7 @@ def take_over(
     return proof
 
 
-def give(hot: ZnodeStore, cold: ZnodeStore, leases: LeaseKeeper, shard_path: str, hot_id: str) -> bool:
+def give(hot: ZnodeStore, cold: ZnodeStore, leases: Leases, shard_path: str, hot_id: str) -> bool:
     """Let the hot ensemble with this id take the shard path over; return whether the marker changed.
 
     Raises NotOwned if the shard path is not this cluster's, and as `take_over` does.
@@ -107,7 +107,7 @@ def give(hot: ZnodeStore, cold: ZnodeStore, leases: LeaseKeeper, shard_path: str
 
 
 @contextmanager
-def _leased(hot: ZnodeStore, cold: ZnodeStore, leases: LeaseKeeper, shard_path: str) -> Iterator[LeasedShard]:
+def _leased(hot: ZnodeStore, cold: ZnodeStore, leases: Leases, shard_path: str) -> Iterator[LeasedShard]:
     layout = ShardLayout(shard_path)
     reader = ShardReader(hot, cold, layout, leases.root, any_cold=True)
     lease = leases.acquire(shard_path)

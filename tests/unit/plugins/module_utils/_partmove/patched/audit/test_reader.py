@@ -110,11 +110,6 @@ def test_a_partition_that_was_brought_back_needs_its_copies_for_a_while(reading:
         (mark, Owner.OURS),
         (both(create_cold(R1), mark_former), Owner.FORMER),
         (both(create_cold(R1), mark_of_other_cluster), Owner.OTHER_CLUSTER),
-        (both(create_cold(R1), mark_without_id), Owner.OTHER_CLUSTER),
-        (both(mark, mark_without_id), Owner.OURS),
-        (both(mark, forget_id), Owner.OTHER_CLUSTER),
-        (both(create_cold(R1), mark_without_path), Owner.NOBODY),
-        (both(mark, mark_without_path), Owner.OURS),
     ],
     ids=[
         "nothing in cold",
@@ -122,11 +117,6 @@ def test_a_partition_that_was_brought_back_needs_its_copies_for_a_while(reading:
         "our marker",
         "a former one",
         "of another cluster",
-        "by path and transaction alone",
-        "by path and transaction, and known in hot",
-        "hot lost its identity",
-        "by transaction alone",
-        "by transaction, and known in hot",
     ],
 )
 def test_whose_parts_cold_has(reading: Reading, arrange: Callable[[Bench], object], owner: Owner) -> None:

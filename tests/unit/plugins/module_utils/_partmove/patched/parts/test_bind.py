@@ -14,6 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.ma
     TableId,
     parse_marker,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import BindingConflict
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
@@ -21,11 +22,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.pa
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.leased_shard import (
     LeasedShard,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.arrange import identify
 from support.memory.bench import DAY, OTHER, PATH, Bench
 from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble
+from support.memory.two_clusters import TwoClusters
 
 SIDE = HotSide(PATH, DEFAULT_ROOT)
 
@@ -134,3 +137,27 @@ def test_hot_learns_of_another_cold_ensemble(bench: Bench) -> None:
     assert bench.reader().binding().is_known
     bench.cold_store.ensemble = former
     assert not bench.reader().binding().is_known
+
+
+def test_repairs_do_not_bind_what_is_another_clusters() -> None:
+    """They read whatever cold ensemble is given, and would overwrite its marker."""
+    ours = TwoClusters.build().ours.bench
+    reader = ShardReader(ours.hot_store, ours.cold_store, ShardLayout(PATH), DEFAULT_ROOT, any_cold=True)
+    lease = ours.context.leases.acquire(PATH)
+    under_lease = LeasedShard(ours.hot_store, ours.cold_store, reader, ShardLayout(PATH), lease)
+    before = marker_of(ours)
+    with pytest.raises(BindingConflict, match="for the table of another cluster"):
+        bind(under_lease, under_lease.shard())
+    assert marker_of(ours) == before
+
+
+def test_repairs_add_no_hot_ensemble_to_a_cold_one() -> None:
+    clusters = TwoClusters.build()
+    ours = clusters.ours.bench
+    clusters.theirs.bench.cold.delete(PATH, recursive=True)
+    reader = ShardReader(ours.hot_store, ours.cold_store, ShardLayout(PATH), DEFAULT_ROOT, any_cold=True)
+    lease = ours.context.leases.acquire(PATH)
+    under_lease = LeasedShard(ours.hot_store, ours.cold_store, reader, ShardLayout(PATH), lease)
+    with pytest.raises(BindingConflict, match="belongs to the hot ensemble"):
+        bind(under_lease, under_lease.shard())
+    assert len(clusters.theirs.bench.cold.get_children(f"{DEFAULT_ROOT}/hots")) == 1

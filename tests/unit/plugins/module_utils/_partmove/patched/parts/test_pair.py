@@ -100,3 +100,12 @@ def test_a_znode_that_does_not_stay_is_reported(bench: Bench) -> None:
 
 def test_the_name_has_the_members(bench: Bench) -> None:
     assert name_of(bench.hot_store) == "hot.example:2181"
+
+
+@pytest.mark.parametrize("which", ["hot", "cold"])
+def test_a_member_that_lags_behind_is_synced(bench: Bench, which: str) -> None:
+    other = bench.beside()
+    store = other.hot_store if which == "hot" else other.cold_store
+    store.connect_to(store.ensemble.members[-1])
+    pair = bind(bench)
+    assert read(other) == pair

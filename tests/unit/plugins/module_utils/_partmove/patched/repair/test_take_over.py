@@ -150,6 +150,13 @@ def test_hot_that_lost_its_identity_takes_its_own_tables(clusters: TwoClusters) 
     assert theirs.bench.reheat(DAY).moved
 
 
+def test_hot_without_an_identity_has_no_consent(clusters: TwoClusters) -> None:
+    clusters.theirs.disks.silent.update(("r1", "r2"))
+    forget_id(clusters.theirs.bench)
+    with pytest.raises(NotOwned, match="replica r1"):
+        take(clusters.theirs)
+
+
 def test_a_marker_without_an_id_is_taken_with_proof(clusters: TwoClusters) -> None:
     mark_without_id(clusters.theirs.bench)
     assert take(clusters.ours) is Proof.DISKS
