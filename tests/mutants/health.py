@@ -15,7 +15,8 @@ MUTANTS = (
         "what hot does not register is registered in cold",
         _PRESENCE,
         "unregistered += uncovered_names(active.parts, registered, partition_id, str(replica.key))",
-        "unregistered += uncovered_names(\n            active.parts, registered or active.parts, partition_id, str(replica.key)\n        )",
+        "registered = registered or active.parts\n"
+        "        unregistered += uncovered_names(active.parts, registered, partition_id, str(replica.key))",
         ("health/test_cold_presence.py::test_a_partition_of_which_nothing_is_registered",),
     ),
     Mutant(
