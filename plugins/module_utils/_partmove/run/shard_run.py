@@ -18,7 +18,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from ..errors import BindingConflict, FormatError, NoSuchTable
 from ..gates.gate import Refusal
 from ..gates.names import GateName
-from ..lease.lease import Lease, LeaseKeeper
+from ..lease.held_lease import Leases
+from ..lease.lease import Lease
 from ..tree.ports import Clock
 from .batches import paced_batches
 from .pace import Pace
@@ -34,7 +35,7 @@ class RunContext(Protocol):
         """The clock for the waits of the run."""
 
     @property
-    def leases(self) -> LeaseKeeper:
+    def leases(self) -> Leases:
         """The keeper of the lease of a shard path."""
 
     @property

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from ..errors import LeaseHeld, LeaseLost
 from ..gates.gate import Refusal
 from ..gates.names import GateName
-from ..lease.lease import Lease, LeaseKeeper
+from ..lease.held_lease import Leases
+from ..lease.lease import Lease
 
 MAX_LEASES = 3
 """The most leases of a run for one shard path; every lost session needs a new lease."""
 
 
-def work_under_leases(leases: LeaseKeeper, shard_path: str, work: Callable[[Lease], None]) -> Refusal | None:
+def work_under_leases(leases: Leases, shard_path: str, work: Callable[[Lease], None]) -> Refusal | None:
     """Call ``work`` under a lease; after a LeaseLost call it again under a new lease, for the remaining work.
 
     Returns None after complete work, else a refusal with the gate LOCK_FREE or LOCK_KEPT.

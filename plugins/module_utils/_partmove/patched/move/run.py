@@ -26,7 +26,8 @@ from ...gates.readiness import Readiness
 from ...gates.servers import ServerCheck, server_silent
 from ...journal.events import Event
 from ...journal.port import Journal
-from ...lease.lease import Lease, LeaseKeeper
+from ...lease.held_lease import Leases
+from ...lease.lease import Lease
 from ...run.pace import Pace, UnlimitedPace
 from ...run.shard_run import ShardRun
 from ...shard.facts import PartitionFacts, RegisteredNames, ShardFacts
@@ -52,7 +53,7 @@ class MoveContext(NamedTuple):
     cold: ZnodeStore
     clock: Clock
     journal: Journal
-    leases: LeaseKeeper
+    leases: Leases
     readiness: Readiness
     servers: ServerCheck
     pace: Pace = UnlimitedPace()

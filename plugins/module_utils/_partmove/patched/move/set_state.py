@@ -17,7 +17,7 @@ from ...errors import EnsembleError, PartMoveError
 from ...formats.layout import ShardLayout
 from ...formats.state import State
 from ...gates.servers import ServerCheck
-from ...lease.lease import LeaseKeeper
+from ...lease.held_lease import Leases
 from ...shard.facts import PartitionFacts, RegisteredNames, state_text
 from ...shard.location import Location, locate
 from ...shard.reader import ShardRead, ShardReader
@@ -60,7 +60,7 @@ class StateSetter:
         self,
         hot: ZnodeStore,
         cold: ZnodeStore,
-        leases: LeaseKeeper,
+        leases: Leases,
         servers: ServerCheck,
         layout: ShardLayout,
     ) -> None:

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from ...binding.owner import Owner
+from collections.abc import Sequence
+
 from ...formats.names import is_covered
 from ...formats.state import is_cold
 from ...gates.judge import REHEAT_GATES, refuse_shard
@@ -20,57 +21,49 @@ from ..audit.kind import FindingKind
 from ..parts.bind import bind
 from ..parts.copies import ColdCopies
 from .case import LeasedCase, NotRepaired, RepairCase
+from .judged import JudgedPartition
 
 
-def adopt(case: RepairCase) -> dict[str, NotRepaired]:
+def adopt(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
     """Mark the parts in cold as those of this table, for the whole shard path or not at all.
 
     Every part in cold has to equal the part in hot, or has to be on the replica's disk as registered. Other
     tools must have stopped writing there.
     """
-    with case.leased() as leased:
-        shard = leased.shard.shard()
-        refusal = refuse_shard(shard, REHEAT_GATES)
-        if refusal is not None and refusal.gate is not GateName.SAME_TABLE:
-            return dict.fromkeys(case.partition_ids, NotRepaired(refusal.reason, refusal.remedy))
-        reader = case.context.evidence()
-        ids = reader.read(case.layout.path).partitions
-        evidence = reader.read(case.layout.path, content_of=ids)
-        leased.shard.confirm()
-        if evidence.owner is Owner.OURS:
-            return {}
-        for partition in evidence.partitions.values():
-            reason = _not_adoptable(partition)
-            if reason:
-                left = NotRepaired(
-                    f"partition {partition.partition_id} of the table cannot be adopted: {reason}",
-                    "Repair the partitions of other kinds first; the shard path is adopted as a whole",
-                )
-                return dict.fromkeys(case.partition_ids, left)
-        still_written = _too_fresh(leased, list(evidence.partitions.values()))
-        if still_written:
-            return dict.fromkeys(case.partition_ids, still_written)
-        bind(leased.shard, shard)
+    ids = [each.partition_id for each in judged]
+    refusal = refuse_shard(leased.facts, REHEAT_GATES)
+    if refusal is not None and refusal.gate is not GateName.SAME_TABLE:
+        return dict.fromkeys(ids, NotRepaired(refusal.reason, refusal.remedy))
+    evidence = leased.read_again(whole=True)
+    for partition in evidence.partitions.values():
+        reason = _not_adoptable(partition)
+        if reason:
+            left = NotRepaired(
+                f"partition {partition.partition_id} of the table cannot be adopted: {reason}",
+                "Repair the partitions of other kinds first; the shard path is adopted as a whole",
+            )
+            return dict.fromkeys(ids, left)
+    still_written = _too_fresh(leased, list(evidence.partitions.values()))
+    if still_written:
+        return dict.fromkeys(ids, still_written)
+    bind(leased.shard, leased.facts)
     return {}
 
 
-def rewrite(case: RepairCase) -> dict[str, NotRepaired]:
+def rewrite(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
     """Write differing copies anew from hot, which is equal to the disk."""
     left: dict[str, NotRepaired] = {}
-    with case.leased() as leased:
-        read = leased.shard.read(case.partition_ids)
-        ids = [partition.partition_id for partition, _verdicts in leased.read().remaining(left)]
-        partitions = [read.partitions[each] for each in ids]
-        for partition in partitions:
-            strays = partition.only_in_cold
-            if strays:
-                left[partition.partition_id] = NotRepaired(
-                    f"cold has parts that hot does not have: {first_few(part.znode.path for part in strays)}",
-                    "First bring the partition back (part_move with state: hot), then run part_repair again",
-                )
-        passed = [each for each in partitions if each.partition_id not in left]
-        if passed:
-            ColdCopies(leased.shard, {}).make(read.shard, passed)
+    read = leased.shard.read([each.partition_id for each in judged])
+    for partition in read.partitions.values():
+        strays = partition.only_in_cold
+        if strays:
+            left[partition.partition_id] = NotRepaired(
+                f"cold has parts that hot does not have: {first_few(part.znode.path for part in strays)}",
+                "First bring the partition back (part_move with state: hot), then run part_repair again",
+            )
+    passed = [each for each in read.partitions.values() if each.partition_id not in left]
+    if passed:
+        ColdCopies(leased.shard, {}).make(read.shard, passed)
     return left
 
 

@@ -6,19 +6,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from ...errors import FormatError
 from ...formats.names import PartName
 from ...formats.payload import hash_matches, parse_payload
 from ...formats.state import State
 from ...gates.judge import REHEAT_GATES, refuse_partitions
-from ...shard.reader import ShardRead
+from ...shard.facts import PartitionFacts
 from ...tree.znodes import Create, Op, SetData
-from ..audit.evidence import PartitionEvidence, ReplicaEvidence
-from ..audit.judge import Verdict
+from ..audit.evidence import ReplicaEvidence
 from ..audit.kind import FindingKind
-from .case import LeasedCase, NotRepaired, RepairCase
+from .case import LeasedCase, NotRepaired
+from .judged import JudgedPartition
 from .sources import Source, Sources, read_sources
 
 _DETACH = (
@@ -36,39 +36,28 @@ class _Refused(Exception):
         self.left = NotRepaired(reason, remedy)
 
 
-def register(case: RepairCase) -> dict[str, NotRepaired]:
+def register(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
     """Register the parts on disk, each from a source with the same hash as the disk.
 
     Sources are the part znodes of other replicas, and the given registrations.
     """
-    left: dict[str, NotRepaired] = {}
-    with case.leased() as leased:
-        read = leased.shard.read(case.partition_ids)
-        now = leased.shard.taken_at
-        facts = [read.partitions[each] for each in case.partition_ids]
-        refused = refuse_partitions(read.shard, facts, now, gates=REHEAT_GATES)
-        left.update({each: NotRepaired(why.reason, why.remedy) for each, why in refused.items()})
-        remaining = leased.read().remaining(left)
-        todo = [each for each in remaining if each[0].partition_id not in left]
-        parts = {
-            part for _partition, verdicts in todo for verdict in verdicts.values() for part in verdict.parts
-        }
-        sources = read_sources(case, [partition for partition, _verdicts in todo], parts)
-        for partition, verdicts in todo:
-            try:
-                _register(leased, read, sources, partition, verdicts)
-            except _Refused as refusal:
-                left[partition.partition_id] = refusal.left
+    read = leased.shard.read([each.partition_id for each in judged])
+    facts = list(read.partitions.values())
+    refused = refuse_partitions(read.shard, facts, leased.shard.taken_at, gates=REHEAT_GATES)
+    left = {each: NotRepaired(why.reason, why.remedy) for each, why in refused.items()}
+    todo = [each for each in judged if each.partition_id not in left]
+    parts = {part for each in todo for verdict in each.verdicts.values() for part in verdict.parts}
+    sources = read_sources(leased.case, [each.evidence for each in todo], parts)
+    for each in todo:
+        try:
+            _register(leased, read.partitions[each.partition_id], sources, each)
+        except _Refused as refusal:
+            left[each.partition_id] = refusal.left
     return left
 
 
-def _register(
-    leased: LeasedCase,
-    read: ShardRead,
-    sources: Sources,
-    partition: PartitionEvidence,
-    verdicts: Mapping[str, Verdict],
-) -> None:
+def _register(leased: LeasedCase, facts: PartitionFacts, sources: Sources, judged: JudgedPartition) -> None:
+    partition, verdicts = judged.evidence, judged.verdicts
     case = leased.case
     in_hot: list[Op] = []
     in_cold: list[Op] = []
@@ -80,15 +69,14 @@ def _register(
             ops = in_cold if source.is_cold else in_hot
             ops.append(Create(path, source.data))
             ops += [Create(f"{path}/{name}", data) for name, data in sorted(source.children.items())]
-    facts = read.partitions[partition.partition_id]
     is_all_in_hot = not in_cold and (case.kind is FindingKind.COLD_UNKNOWN or not facts.only_in_cold)
-    if in_hot and facts.state is not None and partition.is_cold and is_all_in_hot:
-        in_hot.append(SetData(facts.state.path, State.HOT.data, facts.state.stat.version))
+    if in_hot and partition.state is not None and partition.is_cold and is_all_in_hot:
+        in_hot.append(SetData(partition.state.path, State.HOT.data, partition.state.stat.version))
     if in_cold:
         leased.shard.cold.ensure([case.layout.replica(each).parts for each in sorted(verdicts)])
         leased.shard.cold.commit([(partition.partition_id, in_cold)]).raise_problem()
     if in_hot:
-        leased.shard.hot.commit([(partition.partition_id, in_hot)], read.shard.fence).raise_problem()
+        leased.shard.hot.commit([(partition.partition_id, in_hot)], leased.facts.fence).raise_problem()
 
 
 def _source(sources: Sources, replica: ReplicaEvidence, part: PartName) -> Source:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...formats.names import PartName, is_covered
 from ...formats.payload import payload_problem
@@ -19,55 +19,55 @@ from ..audit.evidence import PartitionEvidence
 from ..audit.judge import Verdict
 from ..parts.operations import removal
 from .by_state import set_states
-from .case import CaseRead, LeasedCase, NotRepaired, RepairCase
+from .case import LeasedCase, NotRepaired, RepairCase
+from .judged import JudgedPartition
 
 _AGAIN = NotRepaired("a znode changed while it was to be removed", "Run part_repair again")
 
 
-def remove_registrations(case: RepairCase) -> dict[str, NotRepaired]:
+def remove_registrations(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
     """Remove cold part znodes of parts on no disk or in hot; never the last part znode of a part."""
+    case = leased.case
     left: dict[str, NotRepaired] = {}
-    with case.leased() as leased:
-        parts: list[tuple[str, PartName]] = []
-        for partition, verdicts in leased.read().remaining(left):
-            needed = _needed(case, partition, verdicts)
-            if needed:
-                left[partition.partition_id] = needed
-            else:
-                parts += _paths(case, partition, verdicts)
-        read = read_parts(case.context.cold, parts)
-        _commit(leased, [(part.name.partition_id, removal(part)) for part in read], left)
+    parts: list[tuple[str, PartName]] = []
+    for each in judged:
+        needed = _needed(case, each.evidence, each.verdicts)
+        if needed:
+            left[each.partition_id] = needed
+        else:
+            parts += _paths(case, each.evidence, each.verdicts)
+    read = read_parts(case.context.cold, parts)
+    _commit(leased, [(part.name.partition_id, removal(part)) for part in read], left)
     return left
 
 
-def remove_ghosts(case: RepairCase) -> dict[str, NotRepaired]:
+def remove_ghosts(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
     """Remove cold part znodes of parts on no disk, then set the State of emptied partitions to HOT."""
-    left = remove_registrations(case)
-    evidence = case.context.evidence().read(case.layout.path).partitions
+    left = remove_registrations(leased, judged)
+    evidence = leased.read_again().partitions
     emptied = [
-        each
-        for each in case.partition_ids
-        if each not in left
-        and each in evidence
-        and not any(replica.active for replica in evidence[each].replicas)
+        each.partition_id
+        for each in judged
+        if each.partition_id not in left
+        and each.partition_id in evidence
+        and not any(replica.active for replica in evidence[each.partition_id].replicas)
     ]
-    return {**left, **set_states(case, emptied, State.HOT)}
+    return {**left, **set_states(leased, emptied, State.HOT)}
 
 
-def remove_unreadable(case: RepairCase) -> dict[str, NotRepaired]:
+def remove_unreadable(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
     """Remove znodes from cold that are no parts, or damaged copies of parts in hot."""
+    case = leased.case
     left: dict[str, NotRepaired] = {}
-    with case.leased() as leased:
-        read = leased.read()
-        groups: list[tuple[str, list[Op]]] = []
-        for partition, verdicts in read.remaining(left):
-            paths = sorted({path for verdict in verdicts.values() for path in verdict.parts})
-            needed = _not_removable(read, partition, paths)
-            if needed:
-                left[partition.partition_id] = needed
-                continue
-            groups += [(partition.partition_id, [op]) for path in paths for op in _deletes(case, path)]
-        _commit(leased, groups, left)
+    groups: list[tuple[str, list[Op]]] = []
+    for each in judged:
+        paths = sorted({path for verdict in each.verdicts.values() for path in verdict.parts})
+        needed = _not_removable(case, each.evidence, paths)
+        if needed:
+            left[each.partition_id] = needed
+            continue
+        groups += [(each.partition_id, [op]) for path in paths for op in _deletes(case, path)]
+    _commit(leased, groups, left)
     return left
 
 
@@ -115,22 +115,20 @@ def _paths(
     ]
 
 
-def _not_removable(read: CaseRead, partition: PartitionEvidence, paths: list[str]) -> NotRepaired | None:
+def _not_removable(case: RepairCase, partition: PartitionEvidence, paths: list[str]) -> NotRepaired | None:
     """Return a refusal if an unreadable znode is in hot, or is the only registration of its part."""
-    in_cold = [
-        path for path, znode in zip_strict(paths, read.case.context.cold.read(paths)) if znode is not None
-    ]
+    in_cold = [path for path, znode in zip_strict(paths, case.context.cold.read(paths)) if znode is not None]
     if in_cold != paths:
         return NotRepaired(
             f"hot has unreadable znodes: {first_few(sorted(set(paths) - set(in_cold)))}",
             "Find out which program wrote them, and remove them by hand",
         )
     for replica in partition.replicas:
-        if read.case.options.replica_is_gone and not replica.is_in_hot:
+        if case.options.replica_is_gone and not replica.is_in_hot:
             continue
-        layout = read.case.layout.replica(replica.name)
+        layout = case.layout.replica(replica.name)
         parts = [(path, part) for part in replica.cold if (path := layout.part(part.text)) in paths]
-        for copy in read_parts(read.case.context.cold, parts):
+        for copy in read_parts(case.context.cold, parts):
             part, (data, children) = copy.name, copy.payload
             if payload_problem(data, dict(children)) is None:
                 return NotRepaired(

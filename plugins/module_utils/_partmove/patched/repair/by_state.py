@@ -2,71 +2,76 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Repairs with the means of moves and of the State marker."""
+"""Repairs with the means of moves and of the State marker, under the lease that judged the partitions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ...errors import PartMoveError
-from ...formats.state import State, is_cold
+from ...formats.state import State
 from ...gates.judge import REHEAT_GATES, refuse_partitions
+from ...run.batches import memory_batches
 from ...tree.znodes import Create, Op, SetData
+from ..audit.evidence import PartitionEvidence
 from ..move.report import PatchedReport
 from ..move.set_state import StateSetter
 from ..move.to_hot import reheat_shard
-from .case import NotRepaired, RepairCase
+from .case import LeasedCase, NotRepaired
+from .judged import JudgedPartition
 
 
-def set_hot(case: RepairCase) -> dict[str, NotRepaired]:
+def set_hot(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
     """Set State to HOT, where hot registers all parts on disk, or no part is on disk."""
-    return set_states(case, case.partition_ids, State.HOT)
+    return set_states(leased, _ids(judged), State.HOT)
 
 
-def set_cold(case: RepairCase) -> dict[str, NotRepaired]:
+def set_cold(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
     """Set State to COLD, where cold alone registers all parts on disk."""
-    return set_states(case, case.partition_ids, State.COLD)
+    return set_states(leased, _ids(judged), State.COLD)
 
 
-def clean(case: RepairCase) -> dict[str, NotRepaired]:
+def clean(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
     """Remove copies of hot partitions, once no server can need them."""
-    return _back_in_hot(case, case.partition_ids)
+    return _back_in_hot(leased, _ids(judged))
 
 
-def bring_back(case: RepairCase) -> dict[str, NotRepaired]:
+def bring_back(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
     """Register cold parts in hot again, for partitions with parts in both ensembles.
 
     A run goes by State, so a partition is marked COLD first, as some of its parts are cold.
     """
-    left: dict[str, NotRepaired] = {}
-    with case.leased() as leased:
-        shard, facts = leased.shard.read(case.partition_ids)
-        # A queue entry that waits now reads State when the server executes it.
-        refused = refuse_partitions(shard, list(facts.values()), leased.shard.taken_at, gates=REHEAT_GATES)
-        for partition, _verdicts in leased.read().remaining(left):
-            state = partition.state
-            if state is not None and is_cold(state.data):
-                continue
-            refusal = refused.get(partition.partition_id)
-            if refusal is not None:
-                left[partition.partition_id] = NotRepaired(refusal.reason, refusal.remedy)
-                continue
-            path = case.layout.state(partition.partition_id)
-            op: Op = (
-                Create(path, State.COLD.data)
-                if state is None
-                else SetData(path, State.COLD.data, state.stat.version)
-            )
-            leased.shard.hot.commit([(path, [op])], shard.fence).raise_problem()
-    return {**left, **_back_in_hot(case, [each for each in case.partition_ids if each not in left])}
+    unmarked = [each.evidence for each in judged if not each.evidence.is_cold]
+    left = _mark_cold(leased, unmarked)
+    return {**left, **_back_in_hot(leased, [each for each in _ids(judged) if each not in left])}
 
 
-def set_states(case: RepairCase, partition_ids: Iterable[str], state: State) -> dict[str, NotRepaired]:
+def _mark_cold(leased: LeasedCase, partitions: Sequence[PartitionEvidence]) -> dict[str, NotRepaired]:
+    """Mark the partitions COLD, provided that State and the parts are as judged."""
+    if not partitions:
+        return {}
+    shard, facts = leased.shard.read([each.partition_id for each in partitions])
+    # A queue entry that waits now reads State when the server executes it.
+    refused = refuse_partitions(shard, list(facts.values()), leased.shard.taken_at, gates=REHEAT_GATES)
+    for partition in partitions:
+        if partition.partition_id in refused:
+            continue
+        path, state = leased.case.layout.state(partition.partition_id), partition.state
+        op: Op = (
+            Create(path, State.COLD.data)
+            if state is None
+            else SetData(path, State.COLD.data, state.stat.version)
+        )
+        leased.shard.hot.commit([(path, [op])], leased.facts.fence).raise_problem()
+    return {each: NotRepaired(refusal.reason, refusal.remedy) for each, refusal in refused.items()}
+
+
+def set_states(leased: LeasedCase, partition_ids: Iterable[str], state: State) -> dict[str, NotRepaired]:
     """Set the State of partitions, if the servers confirm it."""
-    context = case.context
-    setter = StateSetter(context.hot, context.cold, context.leases, context.servers, case.layout)
+    context = leased.case.context
     left = {}
     for each in partition_ids:
+        setter = StateSetter(context.hot, context.cold, leased.lend(), context.servers, leased.case.layout)
         try:
             setter.set(each, state)
         except PartMoveError as error:
@@ -74,10 +79,14 @@ def set_states(case: RepairCase, partition_ids: Iterable[str], state: State) -> 
     return left
 
 
-def _back_in_hot(case: RepairCase, partition_ids: Iterable[str]) -> dict[str, NotRepaired]:
-    report = PatchedReport(case.layout.path)
-    ids = list(partition_ids)
-    if ids:
-        reheat_shard(case.context.for_moves(), case.layout.path, ids, report)
+def _back_in_hot(leased: LeasedCase, partition_ids: Iterable[str]) -> dict[str, NotRepaired]:
+    path, context = leased.case.layout.path, leased.case.context
+    report = PatchedReport(path)
+    for batch in memory_batches(list(partition_ids)):
+        reheat_shard(context.for_moves(leased.lend()), path, batch, report)
     refused = {**report.deferred, **report.failed}
     return {each: NotRepaired(refusal.reason, refusal.remedy) for each, refusal in refused.items()}
+
+
+def _ids(judged: Iterable[JudgedPartition]) -> list[str]:
+    return [each.partition_id for each in judged]

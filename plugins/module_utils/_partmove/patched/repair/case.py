@@ -2,26 +2,28 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The input of a repair: its context, its options, and the partitions to repair."""
+"""The input of a repair: its context, its options, and its partitions, before and under the lease."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...errors import PartMoveError
+from ...errors import NoSuchTable, PartMoveError
 from ...formats.layout import ShardLayout
 from ...gates.readiness import AssumePatched
 from ...gates.servers import ServerCheck
 from ...journal.port import Journal
-from ...lease.lease import LeaseKeeper
+from ...lease.held_lease import HeldLease, Leases
+from ...lease.lease import Lease
 from ...run.pace import Pace, UnlimitedPace
+from ...shard.facts import ShardFacts
+from ...shard.fence import no_table
 from ...shard.reader import ShardReader
 from ...tree.ports import Clock, ZnodeStore
-from ..audit.evidence import Disks, PartitionEvidence
-from ..audit.judge import Verdict, judge
+from ..audit.evidence import Disks
 from ..audit.kind import FindingKind
 from ..audit.reader import EvidenceReader, ShardEvidence
 from ..move.run import MoveContext
@@ -52,7 +54,7 @@ class RepairContext(NamedTuple):
     cold: ZnodeStore
     clock: Clock
     journal: Journal
-    leases: LeaseKeeper
+    leases: Leases
     servers: ServerCheck
     disks: Disks
     backup: str = ""
@@ -63,10 +65,10 @@ class RepairContext(NamedTuple):
     on_progress: Callable[[int, int], object] = _no_progress
     """Called with the number of additional partitions to repair, and the number of newly processed ones."""
 
-    def for_moves(self) -> MoveContext:
+    def for_moves(self, leases: Leases) -> MoveContext:
         """Return the context for bringing partitions back; a repair never makes a partition cold."""
         return MoveContext(
-            self.hot, self.cold, self.clock, self.journal, self.leases, AssumePatched(), self.servers
+            self.hot, self.cold, self.clock, self.journal, leases, AssumePatched(), self.servers
         )
 
     def evidence(self) -> EvidenceReader:
@@ -94,80 +96,81 @@ class RepairOptions:
 
 @dataclass(frozen=True)
 class RepairCase:
-    """The partitions of one shard path with the kind to repair."""
+    """The partitions of one shard path with the kind to repair, as found without the lease."""
 
     context: RepairContext
     layout: ShardLayout
     kind: FindingKind
-    found: Mapping[str, Mapping[str, Verdict]]
-    """Partition id → replica → verdict, for the replicas with this kind."""
+    partition_ids: Sequence[str]
     options: RepairOptions
-
-    @property
-    def partition_ids(self) -> list[str]:
-        """The partition ids, sorted."""
-        return sorted(self.found)
 
     @contextmanager
     def leased(self) -> Iterator[LeasedCase]:
-        """Hold the lease of the shard path. Raises LeaseHeld, LeaseLost, EnsembleError and kin."""
+        """Hold the lease of the shard path, with the evidence that was read under it.
+
+        Raises LeaseHeld, LeaseLost, EnsembleError and kin.
+        """
         lease = self.context.leases.acquire(self.layout.path)
-        reader = ShardReader(
-            self.context.hot, self.context.cold, self.layout, self.context.leases.root, any_cold=True
-        )
         try:
-            leased = LeasedShard(self.context.hot, self.context.cold, reader, self.layout, lease)
-            yield LeasedCase(self, leased)
+            yield LeasedCase.read(self, lease)
         finally:
             self.context.leases.release(lease)
 
 
 class LeasedCase(NamedTuple):
-    """A case on a shard path under the lease of this run."""
+    """A case on a shard path under the lease of this run.
+
+    known: the facts of the shard path, read before the evidence; None without a table in hot.
+    evidence: the evidence under the lease; None if neither ensemble has anything of the table.
+    """
 
     case: RepairCase
     shard: LeasedShard
+    lease: Lease
+    known: ShardFacts | None
+    evidence: ShardEvidence | None
 
-    def read(self) -> CaseRead:
-        """Read the evidence anew; the lease held until the end. Raises LeaseLost and kin."""
-        case = self.case
-        evidence = case.context.evidence().read_anywhere(case.layout.path, content_of=case.partition_ids)
-        self.shard.confirm()
-        return CaseRead(case, evidence)
-
-
-class CaseRead(NamedTuple):
-    """The evidence read under the lease."""
-
-    case: RepairCase
-    evidence: ShardEvidence
-
-    def remaining(
-        self, left: dict[str, NotRepaired]
-    ) -> Iterator[tuple[PartitionEvidence, dict[str, Verdict]]]:
-        """Yield the partitions still of the kind, with the verdicts of the replicas concerned.
-
-        A partition whose server is silent now cannot be judged, and is added to ``left``.
-        """
-        for each in self.case.partition_ids:
-            partition = self.evidence.partitions.get(each)
-            if partition is None:
-                continue
-            verdicts = judge(partition)
-            silent = _unjudged(verdicts.values())
-            if silent is not None:
-                left[each] = silent
-                continue
-            of_kind = {name: one for name, one in verdicts.items() if one.kind is self.case.kind}
-            if of_kind:
-                yield partition, of_kind
-
-
-def _unjudged(verdicts: Collection[Verdict]) -> NotRepaired | None:
-    for verdict in verdicts:
-        if verdict.kind is FindingKind.NOT_JUDGED:
-            return NotRepaired(
-                verdict.reason,
-                "Start the server, or find out why it does not answer, and run part_repair again",
+    @classmethod
+    def read(cls, case: RepairCase, lease: Lease) -> LeasedCase:
+        """Read the facts, and then the evidence; the lease held until the end. Raises LeaseLost and kin."""
+        context, root = case.context, case.context.leases.root
+        reader = ShardReader(context.hot, context.cold, case.layout, root, any_cold=True)
+        shard = LeasedShard(context.hot, context.cold, reader, case.layout, lease)
+        try:
+            # A multi with this fence fails if a server changes anything from here on.
+            known: ShardFacts | None = shard.shard()
+        except NoSuchTable:
+            known = None
+            # Let writes to cold carry the marker all the same.
+            shard.binding()
+        try:
+            evidence: ShardEvidence | None = context.evidence().read_anywhere(
+                case.layout.path, content_of=case.partition_ids
             )
-    return None
+        except NoSuchTable:
+            evidence = None
+        shard.confirm()
+        return cls(case, shard, lease, known, evidence)
+
+    @property
+    def facts(self) -> ShardFacts:
+        """The facts read before the evidence. Raises NoSuchTable without a table in hot."""
+        if self.known is None:
+            raise no_table(self.case.layout)
+        return self.known
+
+    def read_again(self, *, whole: bool = False) -> ShardEvidence:
+        """Read the evidence once more, with ``whole`` including the content of every partition.
+
+        Raises NoSuchTable without a table in hot, LeaseLost and kin.
+        """
+        reader = self.case.context.evidence()
+        evidence = reader.read(self.case.layout.path)
+        if whole:
+            evidence = reader.read(self.case.layout.path, content_of=evidence.partitions)
+        self.shard.confirm()
+        return evidence
+
+    def lend(self) -> HeldLease:
+        """Return the lease for one run with the means of moves, which takes it once."""
+        return HeldLease(self.case.context.leases.root, self.lease)

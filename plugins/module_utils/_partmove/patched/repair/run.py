@@ -4,15 +4,16 @@
 
 """Repairs the partitions of one kind on one shard path, then audits whether they are consistent.
 
-States of a partition: found → repaired, or left with a reason. Two reads without the lease find the
-partitions. Each repair reads them again under the lease, and leaves partitions alone that changed meanwhile.
-The next run finds partitions not reached by a killed run.
+States of a partition: found → judged again → repaired; or left with a reason. Two reads without the lease
+find the partitions. Then, for each paced batch, the repair takes the lease, reads and judges again, and acts
+under that same lease. Partitions that are of another kind by now are left alone, and so is every partition
+if the parts in cold are another cluster's. The next run finds partitions not reached by a killed run.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...errors import NoSuchTable, PartMoveError
@@ -21,16 +22,16 @@ from ...journal.events import Event
 from ...journal.port import Journal
 from ...run.batches import paced_batches
 from ..audit.audit import Row, ShardAudit, audit_shard
-from ..audit.judge import Verdict
 from ..audit.kind import FindingKind
 from .by_copies import adopt, rewrite
 from .by_registration import register
 from .by_removal import remove_ghosts, remove_registrations, remove_unreadable
 from .by_state import bring_back, clean, set_cold, set_hot
-from .case import NotRepaired, RepairCase, RepairContext, RepairOptions
+from .case import LeasedCase, NotRepaired, RepairCase, RepairContext, RepairOptions
+from .judged import JudgedPartition, judge_again
 
-Remedy = Callable[[RepairCase], "dict[str, NotRepaired]"]
-"""Repairs the partitions of the case, and returns partition id → reason for each unrepaired one."""
+Remedy = Callable[[LeasedCase, Sequence[JudgedPartition]], "dict[str, NotRepaired]"]
+"""Repairs partitions judged under the lease, and returns partition id → reason for each unrepaired one."""
 
 REMEDIES: Mapping[FindingKind, Remedy] = {
     FindingKind.UNREGISTERED: register,
@@ -51,7 +52,11 @@ REMEDIES: Mapping[FindingKind, Remedy] = {
 }
 """The repair of each repairable kind; all other kinds need manual action, or time."""
 
+_WHOLE = frozenset({FindingKind.FOREIGN})
+"""Kinds that are repaired for the whole shard path at once, under one lease."""
+
 _STILL = "the kind is still the same after the repair"
+_UNCONFIRMED = "the repair was carried out, and could not be checked afterwards"
 
 
 @dataclass
@@ -60,7 +65,7 @@ class RepairReport:
 
     shard_path: str
     repaired: list[Row] = field(default_factory=list)
-    """The findings before the repair, by partition and replica."""
+    """The findings under the lease of the repair, by partition and replica."""
     left: dict[str, NotRepaired] = field(default_factory=dict)
 
 
@@ -89,37 +94,76 @@ def repair_shard(
         )
         report.left.update(dict.fromkeys(before, left))
         return report
-    case = RepairCase(context, ShardLayout(shard_path), kind, _verdicts(before), options)
-    rows = [row for rows_of_one in before.values() for row in rows_of_one]
-    context.journal.record(Event.REPAIRING, (_repairing(row, context.backup) for row in rows))
-    report.left.update(_remedied(case))
-    after = _of_kind(_audited(context, shard_path), kind, before.keys())
-    for partition, findings in sorted(before.items()):
-        if partition in report.left:
-            continue
-        if partition in after:
-            report.left[partition] = NotRepaired(_STILL, kind.remedy)
-        else:
-            report.repaired += findings
+    case = RepairCase(context, ShardLayout(shard_path), kind, sorted(before), options)
+    parts = {each: sum(len(row.verdict.parts) for row in rows) for each, rows in before.items()}
+    work = _Work()
+    for batch in _paced(case, parts):
+        _repair_batch(batch, work)
+        context.on_progress(0, len(batch.partition_ids))
+    report.left.update(work.left)
+    _confirm(_audited(context, shard_path), kind, work, report)
     _record(context.journal, report, kind)
     return report
 
 
-def _remedied(case: RepairCase) -> dict[str, NotRepaired]:
-    """Repair in paced batches, and wait between their leases."""
-    left: dict[str, NotRepaired] = {}
-    parts = {
-        each: sum(len(verdict.parts) for verdict in verdicts.values())
-        for each, verdicts in case.found.items()
-    }
-    pace = case.context.pace
-    case.context.on_progress(len(case.found), 0)
-    for batch, count in paced_batches(case.partition_ids, parts, pace.parts_at_once):
-        pace.wait(count, case.context.clock)
-        found = {each: case.found[each] for each in batch}
-        left.update(REMEDIES[case.kind](replace(case, found=found)))
-        case.context.on_progress(0, len(batch))
-    return left
+@dataclass
+class _Work:
+    """What was done under the leases. Each partition is judged, or left, or both if a remedy left it."""
+
+    judged: dict[str, list[Row]] = field(default_factory=dict)
+    left: dict[str, NotRepaired] = field(default_factory=dict)
+
+
+def _paced(case: RepairCase, parts: Mapping[str, int]) -> Iterator[RepairCase]:
+    """Yield the case in paced batches, each once the pace allows it; no lease is held meanwhile."""
+    pace, clock = case.context.pace, case.context.clock
+    case.context.on_progress(len(case.partition_ids), 0)
+    most = sum(map(_at_least_one, parts.values())) if case.kind in _WHOLE else pace.parts_at_once
+    for batch, count in paced_batches(case.partition_ids, parts, most):
+        pace.wait(count, clock)
+        yield replace(case, partition_ids=batch)
+
+
+def _at_least_one(parts: int) -> int:
+    return max(1, parts)
+
+
+def _repair_batch(case: RepairCase, work: _Work) -> None:
+    """Judge again and repair, both under one lease."""
+    context = case.context
+    with case.leased() as leased:
+        again = judge_again(leased)
+        work.left.update(again.left)
+        if not again.judged:
+            return
+        rows = {each.partition_id: _rows(case, each) for each in again.judged}
+        announced = (_repairing(row, context.backup) for of_one in rows.values() for row in of_one)
+        context.journal.record(Event.REPAIRING, announced)
+        work.judged.update(rows)
+        work.left.update(REMEDIES[case.kind](leased, again.judged))
+
+
+def _rows(case: RepairCase, partition: JudgedPartition) -> list[Row]:
+    return [
+        Row(case.layout.path, partition.partition_id, replica, verdict)
+        for replica, verdict in sorted(partition.verdicts.items())
+    ]
+
+
+def _confirm(after: ShardAudit, kind: FindingKind, work: _Work, report: RepairReport) -> None:
+    """Count partitions as repaired that the audit judges, and of which no replica has the kind any more."""
+    still = _of_kind(after, kind, None)
+    unjudged = _of_kind(after, FindingKind.NOT_JUDGED, None)
+    for partition, findings in sorted(work.judged.items()):
+        if partition in report.left:
+            continue
+        if partition in still:
+            report.left[partition] = NotRepaired(_STILL, kind.remedy)
+        elif partition in unjudged:
+            reason = f"{_UNCONFIRMED}: {unjudged[partition][0].verdict.reason}"
+            report.left[partition] = NotRepaired(reason, FindingKind.NOT_JUDGED.remedy)
+        else:
+            report.repaired += findings
 
 
 def _repairing(row: Row, backup: str) -> dict[str, object]:
@@ -163,7 +207,3 @@ def _of_kind(audit: ShardAudit, kind: FindingKind, only: Collection[str] | None)
         if row.verdict.kind is kind and (only is None or row.partition in only):
             rows[row.partition].append(row)
     return dict(rows)
-
-
-def _verdicts(rows: Mapping[str, list[Row]]) -> dict[str, dict[str, Verdict]]:
-    return {each: {row.replica: row.verdict for row in of_one} for each, of_one in rows.items()}

@@ -33,7 +33,7 @@ def sources_of(
     drifted: Drifted, *given: SavedZnode, kind: FindingKind = FindingKind.UNREGISTERED
 ) -> list[Source]:
     """For the part of r1."""
-    case = RepairCase(drifted.context(), ShardLayout(PATH), kind, {}, RepairOptions(registrations=given))
+    case = RepairCase(drifted.context(), ShardLayout(PATH), kind, [], RepairOptions(registrations=given))
     return list(read_sources(case, [partition_of(drifted)], {PART}).of("r1", PART))
 
 

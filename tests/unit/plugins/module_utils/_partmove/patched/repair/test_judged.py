@@ -1,0 +1,247 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A repair that comes late: what became another kind before its lease is left alone, and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
+    Row,
+    ShardAudit,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
+    DiskParts,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.judge import Verdict
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair import run
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
+from support.memory.arrange import create, create_cold, delete, mark_of_other_cluster, write
+from support.memory.bench import DAY, OTHER, PART, PATH
+from support.memory.drifted import Drifted
+from support.memory.drifts import DRIFTS
+from support.memory.synthetic import MINIMALISTIC
+from support.memory.two_clusters import hash_of
+
+EVERY_OPTION = RepairOptions(cold_is_lost=True, replica_is_gone=True, quiet=0.0)
+STATE = f"block_numbers/{DAY}/State"
+R1, _R2 = (f"replicas/{replica}/parts/{PART}" for replica in ("r1", "r2"))
+
+
+def tables(drifted: Drifted) -> dict[str, bytes]:
+    """All data of the table in both ensembles."""
+    return {
+        f"{ensemble.name}{path}": data
+        for ensemble in (drifted.bench.hot_ensemble, drifted.bench.cold_ensemble)
+        for path, data in ensemble.data().items()
+        if path.startswith(PATH)
+    }
+
+
+def made(arrange: Callable[[Drifted], object] = lambda _drifted: None) -> Drifted:
+    drifted = Drifted()
+    drifted.disks.hashes[PART] = hash_of(drifted.bench, PART)
+    arrange(drifted)
+    return drifted
+
+
+def pretend(
+    monkeypatch: pytest.MonkeyPatch, kind: FindingKind, act: Callable[[], object] = lambda: None
+) -> None:
+    """Let the look without the lease find the kind, and something happen right after it."""
+    rows = tuple(Row(PATH, DAY, replica, Verdict(kind, (PART,))) for replica in ("r1", "r2"))
+    audits = iter([ShardAudit(PATH, rows)])
+    audit = run.audit_shard
+
+    def look(*arguments: object) -> ShardAudit:
+        found = next(audits, None)
+        if found is None:
+            return audit(*arguments)  # type: ignore[arg-type]
+        act()
+        return found
+
+    monkeypatch.setattr(run, "audit_shard", look)
+
+
+@pytest.mark.parametrize("kind", REMEDIES, ids=[each.value for each in REMEDIES])
+def test_a_move_that_ends_before_the_lease_keeps_its_partition(
+    kind: FindingKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drifted = made()
+    pretend(monkeypatch, kind)
+
+    def another_run_moves() -> None:
+        assert drifted.bench.beside().move(DAY).moved.keys() == {DAY}
+        after.update(tables(drifted))
+
+    after: dict[str, bytes] = {}
+    drifted.bench.before_lease(another_run_moves)
+    report = drifted.repair(kind, EVERY_OPTION)
+    assert report.left[DAY].reason == f"it is cold by now, no longer {kind.value}"
+    assert report.left[DAY].remedy
+    assert report.repaired == []
+    assert drifted.done == []
+    assert tables(drifted) == after
+    assert set(drifted.kinds().values()) == {FindingKind.COLD}
+
+
+@pytest.mark.parametrize("name", DRIFTS)
+def test_what_another_repair_did_before_the_lease_stays(name: str) -> None:
+    """Without any pretence: the look finds the kind, and another process repairs it and goes on to cold."""
+    drift = DRIFTS[name]
+    drifted = drift.made()
+    after: dict[str, bytes] = {}
+
+    def another_process() -> None:
+        beside = Drifted()
+        beside.bench, beside.disks = drifted.bench.beside(), drifted.disks
+        beside.bench.servers = drifted.bench.servers
+        beside.repair(drift.kind)
+        if drift.after is not FindingKind.EMPTY:
+            beside.bench.clock.sleep(600)
+            beside.bench.reheat(DAY)
+            assert beside.bench.move(DAY).moved.keys() == {DAY}
+        after.update(tables(drifted))
+
+    drifted.bench.before_lease(another_process)
+    report = drifted.repair(drift.kind)
+    kinds = set(drifted.kinds().values())
+    assert kinds <= {FindingKind.COLD, FindingKind.EMPTY}
+    assert report.left[DAY].reason == f"it is {kinds.pop().value} by now, no longer {drift.kind.value}"
+    assert report.repaired == []
+    assert drifted.done == []
+    assert tables(drifted) == after
+
+
+def test_what_vanished_is_not_reported_as_repaired() -> None:
+    drifted = made()
+    stray = f"replicas/r9/parts/{DAY}_7_7_0"
+    create_cold(stray, MINIMALISTIC)(drifted.bench)
+    create_cold("replicas/r9/parts/20200101_7_7_0", MINIMALISTIC)(drifted.bench)
+    drifted.bench.before_lease(lambda: drifted.bench.cold.delete(f"{PATH}/replicas/r9", recursive=True))
+    report = drifted.repair(FindingKind.ANOTHER_REPLICA, EVERY_OPTION)
+    assert report.repaired == []
+    assert {each: left.reason for each, left in report.left.items()} == {
+        DAY: "it is hot by now, no longer another_replica",
+        "20200101": "nothing of it is registered or on a disk by now",
+    }
+
+
+def test_a_table_that_vanished_is_left() -> None:
+    drifted = made(lambda drifted: drifted.bench.move())
+    drifted.bench.servers.drop_table()
+
+    def forget() -> None:
+        drifted.bench.cold.delete(PATH, recursive=True)
+
+    drifted.bench.before_lease(forget)
+    report = drifted.repair(FindingKind.ANOTHER_REPLICA, EVERY_OPTION)
+    assert report.repaired == []
+    assert report.left[DAY].reason == "nothing of it is registered or on a disk by now"
+
+
+def test_only_the_replicas_of_the_kind_count_as_repaired() -> None:
+    """A replica that another process has repaired meanwhile is none of the work of this repair."""
+    drifted = made()
+    for replica in ("r8", "r9"):
+        create_cold(f"replicas/{replica}/parts/{PART}", MINIMALISTIC)(drifted.bench)
+    drifted.bench.before_lease(lambda: drifted.bench.cold.delete(f"{PATH}/replicas/r8", recursive=True))
+    report = drifted.repair(FindingKind.ANOTHER_REPLICA)
+    assert [row.replica for row in report.repaired] == ["r9"]
+
+
+@pytest.mark.parametrize("name", DRIFTS)
+def test_what_another_cluster_owns_by_now_is_left_whatever_its_kind(name: str) -> None:
+    drift = DRIFTS[name]
+    drifted = drift.made()
+    if drifted.bench.cold.exists(PATH) is None:
+        drifted.bench.move(OTHER)
+    after: dict[str, bytes] = {}
+
+    def taken() -> None:
+        mark_of_other_cluster(drifted.bench)
+        after.update(tables(drifted))
+
+    drifted.bench.before_lease(taken)
+    report = drifted.repair(drift.kind, EVERY_OPTION)
+    assert DAY in report.left
+    for left in report.left.values():
+        assert "another cluster" in left.reason
+        assert "cold_owner" in left.remedy
+    assert report.repaired == []
+    assert drifted.done == []
+    assert tables(drifted) == after
+
+
+def test_a_repair_that_changed_nothing_is_not_reported_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    drifted = made(lambda drifted: create(STATE, b"COLD")(drifted.bench))
+    monkeypatch.setattr(run, "REMEDIES", {FindingKind.HOT_MARKED_COLD: lambda _leased, _judged: {}})
+    report = drifted.repair(FindingKind.HOT_MARKED_COLD)
+    assert report.repaired == []
+    assert "the kind is still the same" in report.left[DAY].reason
+
+
+def test_what_cannot_be_judged_afterwards_is_not_reported_as_repaired() -> None:
+    drifted = made(lambda drifted: create(STATE, b"COLD")(drifted.bench))
+    drifted.bench.hot_store.after = lambda multi: (
+        drifted.disks.silent.add("r2") if any(op.path == f"{PATH}/{STATE}" for op in multi) else None
+    )
+    report = drifted.repair(FindingKind.HOT_MARKED_COLD)
+    assert report.repaired == []
+    assert "could not be checked afterwards" in report.left[DAY].reason
+    assert drifted.bench.hot.get(f"{PATH}/{STATE}")[0] == b"HOT"
+
+
+def before_write(drifted: Drifted, path: str, act: Callable[[], object]) -> None:
+    """Do something right before the first multi to hot that writes the znode."""
+    left = [act]
+    drifted.bench.hot_store.before = lambda multi: (
+        left.pop()() if left and any(op.path == f"{PATH}/{path}" for op in multi) else None
+    )
+
+
+def test_state_stays_as_it_is_if_a_server_acts_after_the_judgement() -> None:
+    """The fence was read before the evidence, so the multi of the repair fails."""
+    drifted = made(lambda drifted: drifted.bench.move())
+    create(R1, drifted.bench.cold.get(f"{PATH}/{R1}")[0])(drifted.bench)
+    write(STATE, b"HOT")(drifted.bench)
+    before_write(drifted, STATE, lambda: drifted.bench.servers.mutate(DAY))
+    report = drifted.repair(FindingKind.HALF_COLD)
+    assert report.left.keys() == {DAY}
+    assert drifted.done == []
+    assert drifted.bench.hot.get(f"{PATH}/{STATE}")[0] == b"HOT"
+
+
+def test_no_part_is_registered_if_a_server_acts_after_the_judgement() -> None:
+    drifted = made(lambda drifted: delete(R1)(drifted.bench))
+    assert drifted.kinds()["r1"] is FindingKind.REGISTERED_FOR_ANOTHER
+    before_write(drifted, R1, lambda: drifted.bench.servers.mutate(DAY))
+    report = drifted.repair(FindingKind.REGISTERED_FOR_ANOTHER)
+    assert report.left.keys() == {DAY}
+    assert drifted.done == []
+    assert drifted.bench.hot.exists(f"{PATH}/{R1}") is None
+
+
+def test_the_fence_is_older_than_the_evidence() -> None:
+    """A server that acts while the disks are asked is noticed, too."""
+    drifted = made(lambda drifted: delete(R1)(drifted.bench))
+    context = drifted.context()
+    parts, asked = context.disks.parts, list[str]()
+
+    def act(*arguments: str) -> DiskParts:
+        asked.append(arguments[1])
+        # Two reads without the lease ask both servers twice.
+        if len(asked) == 5:
+            drifted.bench.servers.mutate(DAY)
+        return parts(*arguments)
+
+    drifted.disks.parts = act  # type: ignore[method-assign]
+    report = drifted.repair(FindingKind.REGISTERED_FOR_ANOTHER)
+    assert report.left.keys() == {DAY}
+    assert drifted.bench.hot.exists(f"{PATH}/{R1}") is None
