@@ -158,7 +158,9 @@ class _Maker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        """Exchange `and` and `or`, and leave out one operand after the other."""
+        """Exchange `and` and `or`, and leave out one operand after the other; not where a message is chosen."""
+        if any(isinstance(each, ast.JoinedStr) or _is_text(each) for each in node.values):
+            return
         texts = [self._operand(each) for each in node.values]
         other = " or " if isinstance(node.op, ast.And) else " and "
         self._replace(node, f"({other.join(texts)})")
@@ -221,6 +223,10 @@ class _Maker(ast.NodeVisitor):
             self._replace(node, str(not node.value))
         elif isinstance(node.value, int):
             self._replace(node, str(node.value + 1))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _short(text: str) -> str:
