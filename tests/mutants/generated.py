@@ -158,7 +158,7 @@ class _Maker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        """Exchange `and` and `or`, and leave out one operand after the other; not where a message is chosen."""
+        """Exchange `and` and `or`, and leave out each operand; not where a message is chosen."""
         if any(isinstance(each, ast.JoinedStr) or _is_text(each) for each in node.values):
             return
         texts = [self._operand(each) for each in node.values]
