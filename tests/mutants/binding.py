@@ -21,28 +21,36 @@ MUTANTS = (
         _BINDING,
         "if marker is None or side is None or side == own:",
         "if marker is None or side is None or side.path == own.path:",
-        ("binding/test_binding.py::test_another_coordination_root_is_refused_by_name",),
+        (
+            "binding/test_binding.py::test_another_root_or_path_of_this_hot_ensemble_is_a_conflict[False-side2-]",
+        ),
     ),
     Mutant(
         "another path of hot is let pass",
         _BINDING,
         "if marker is None or side is None or side == own:",
         "if marker is None or side is None or side.root == own.root:",
-        ("binding/test_binding.py::test_path_and_root_are_both_bound[another path]",),
+        (
+            "binding/test_binding.py::test_another_root_or_path_of_this_hot_ensemble_is_a_conflict[False-side0-]",
+        ),
     ),
     Mutant(
         "the chroot of hot is no part of the path",
         _BINDING,
         'HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}")',
         'HotSide(layout.path, f"{hot.chroot}{root}")',
-        ("binding/test_binding.py::test_another_chroot_of_hot_is_another_root",),
+        (
+            "binding/test_binding.py::test_another_root_or_path_of_this_hot_ensemble_is_a_conflict[False-side4-/x]",
+        ),
     ),
     Mutant(
         "the chroot of hot is no part of the coordination root",
         _BINDING,
         'HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}")',
         'HotSide(f"{hot.chroot}{layout.path}", root)',
-        ("binding/test_binding.py::test_path_and_root_are_both_bound[another root by the chroot]",),
+        (
+            "binding/test_binding.py::test_another_root_or_path_of_this_hot_ensemble_is_a_conflict[False-side1-/x]",
+        ),
     ),
     Mutant(
         "another cold ensemble is let pass",
@@ -63,7 +71,7 @@ MUTANTS = (
         _BINDING,
         "return self.marker.table.hot_id == self.hot_id if self.marker.is_identified else self.is_known",
         "return True",
-        ("binding/test_binding.py::test_a_marker_of_version_1_proves_nothing",),
+        ("binding/test_binding.py::test_a_marker_of_this_path_alone_proves_nothing[mark_of_other_cluster]",),
     ),
     Mutant(
         "the marker in cold is not read",

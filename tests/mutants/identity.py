@@ -25,7 +25,7 @@ MUTANTS = (
         _OWNER,
         "if not binding.hot_id or marker.table.hot_id != binding.hot_id:",
         "if not binding.hot_id:",
-        ("patched/repair/test_run_two_clusters.py::test_the_audit_names_the_other_cluster",),
+        ("patched/repair/test_run_two_clusters.py::test_the_audit_names_the_other_cluster[listed]",),
     ),
     Mutant(
         "hot without an identity owns everything",
@@ -39,14 +39,14 @@ MUTANTS = (
         _OWNER,
         "return Owner.NOBODY if marker.side is None else Owner.OTHER_CLUSTER",
         "return Owner.NOBODY if marker.side is None else Owner.OURS",
-        ("patched/repair/test_run_two_clusters.py::test_markers_without_an_id_prove_nothing",),
+        ("patched/repair/test_run_two_clusters.py::test_markers_without_an_id_prove_nothing[listed]",),
     ),
     Mutant(
         "a marker without an id counts as former",
         _OWNER,
         "return Owner.NOBODY if marker.side is None else Owner.OTHER_CLUSTER",
         "return Owner.NOBODY if marker.side is None else Owner.FORMER",
-        ("patched/repair/test_run_two_clusters.py::test_markers_without_an_id_prove_nothing",),
+        ("patched/repair/test_run_two_clusters.py::test_markers_without_an_id_prove_nothing[listed]",),
     ),
     Mutant(
         "a marker without a path is trusted",
@@ -74,42 +74,48 @@ MUTANTS = (
         _BINDING,
         "    _refuse_other_cluster(binding, layout)\n",
         "",
-        ("patched/repair/test_run_two_clusters.py::test_a_move_of_the_other_cluster_is_refused",),
+        (
+            "patched/repair/test_run_two_clusters.py::test_a_marker_without_parts_is_theirs_all_the_same[listed]",
+        ),
     ),
     Mutant(
         "any hot ensemble may use a cold ensemble",
         _BINDING,
         "    refuse_unlisted_hot(binding, cold, root)\n    return",
         "    return",
-        ("patched/repair/test_run_two_clusters.py::test_a_second_hot_ensemble_is_refused_by_name",),
+        ("patched/repair/test_run_two_clusters.py::test_a_second_hot_ensemble_writes_nothing",),
     ),
     Mutant(
         "a marker with another root is always another cluster's",
         _BINDING,
         "if marker.is_identified and not _is_of_hot(hot, side.root, marker.table.hot_id):",
         "if marker.is_identified:",
-        ("patched/parts/test_bind.py::test_a_run_with_another_root_is_refused",),
+        (
+            "binding/test_binding.py::test_another_root_or_path_of_this_hot_ensemble_is_a_conflict[True-side2-]",
+        ),
     ),
     Mutant(
         "the audit does not know other clusters",
         _JUDGE,
         "    _other_cluster,\n",
         "",
-        ("patched/repair/test_run_two_clusters.py::test_the_audit_names_the_other_cluster",),
+        ("patched/repair/test_run_two_clusters.py::test_the_audit_names_the_other_cluster[listed]",),
     ),
     Mutant(
         "another cluster's leftovers are former",
         _READER,
         "if owner is Owner.OTHER_CLUSTER:",
         "if owner is None:",
-        ("patched/repair/test_run_two_clusters.py::test_a_dropped_table_of_ours_leaves_theirs_alone",),
+        (
+            "patched/repair/test_run_two_clusters.py::test_a_dropped_table_of_ours_leaves_theirs_alone[listed]",
+        ),
     ),
     Mutant(
         "the gate lets unproven parts pass",
         _GATES,
         'Owner.OTHER_CLUSTER: "nothing proves that the parts in the cold ensemble are of this cluster"',
         "Owner.OTHER_CLUSTER: None",
-        ("patched/repair/test_run_two_clusters.py::test_markers_without_an_id_prove_nothing",),
+        ("gates/test_shard.py::test_a_gate_that_trips[same_table3]",),
     ),
     Mutant(
         "bind overwrites the marker of another cluster",
@@ -123,7 +129,7 @@ MUTANTS = (
         _LEASED,
         "self.cold.require([] if marker is None else [Check(marker.path, marker.stat.version)])",
         "self.cold.require([])",
-        ("patched/repair/test_take_over.py::test_a_run_of_the_former_owner_is_fenced",),
+        ("patched/repair/test_take_over.py::test_a_run_of_the_former_owner_with_another_root_is_fenced",),
     ),
     Mutant(
         "consent is overwritten by the owner's next run",
@@ -137,7 +143,7 @@ MUTANTS = (
         _IDENTITY,
         "return cls(uuid4().hex)",
         'return cls("0" * 32)',
-        ("patched/repair/test_run_two_clusters.py::test_the_audit_names_the_other_cluster",),
+        ("patched/repair/test_run_two_clusters.py::test_the_audit_names_the_other_cluster[listed]",),
     ),
     Mutant(
         "a second hot ensemble joins without being asked",
@@ -151,7 +157,9 @@ MUTANTS = (
         _PAIR,
         "if znode is None or (read.children[0] or ()) != pair.bound_hots:",
         "if znode is None:",
-        ("patched/parts/test_pair.py::test_of_two_hot_ensembles_one_comes_first",),
+        (
+            "patched/parts/test_pair.py::test_of_two_hot_ensembles_one_comes_first_although_the_other_read_before",
+        ),
     ),
     Mutant(
         "an addition to the list does not check the list",
@@ -198,13 +206,6 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "a silent server is proof",
-        _TAKE_OVER,
-        "if replica.active is None:",
-        "if replica.active is None and replica.is_in_hot is None:",
-        ("patched/repair/test_take_over.py::test_a_silent_server_is_no_proof",),
-    ),
-    Mutant(
         "a replica of the other cluster alone is proof",
         _TAKE_OVER,
         '        yield f"hot has no replica {replica.name}"\n        return',
@@ -235,8 +236,8 @@ MUTANTS = (
     Mutant(
         "anybody gives a table away",
         _TAKE_OVER,
-        "if shard.owner is not Owner.OURS or binding.cold is None or marker is None or not is_marked:",
-        "if binding.cold is None or marker is None or not is_marked:",
+        "            shard.owner is not Owner.OURS\n            or binding.cold is None\n",
+        "            binding.cold is None\n",
         ("patched/repair/test_take_over.py::test_consent_is_proof_without_disks",),
     ),
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.pair import bind_pair
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.bench import DAY, PART, Bench
 from support.memory.client import MemoryClient
 from support.memory.drifted import Drifted
@@ -35,8 +37,11 @@ class TwoClusters(NamedTuple):
     theirs: Drifted
 
     @classmethod
-    def build(cls) -> TwoClusters:
-        """Build both, and move the partition of the other cluster."""
+    def build(cls, *, is_listed: bool = False) -> TwoClusters:
+        """Build both, and move the partition of the other cluster.
+
+        is_listed: whether our hot ensemble has an identity, and may use the cold ensemble, too.
+        """
         clusters = cls(Drifted(), Drifted())
         ours, theirs = (each.bench for each in clusters)
         for each in clusters:
@@ -45,6 +50,8 @@ class TwoClusters(NamedTuple):
         ours.cold_ensemble = theirs.cold_ensemble
         ours.cold_store.ensemble = theirs.cold_ensemble
         ours.cold = MemoryClient(theirs.cold_ensemble.open())
+        if is_listed:
+            bind_pair(ours.hot_store, ours.cold_store, DEFAULT_ROOT, "ours", may_join=True)
         return clusters
 
     def cold(self) -> dict[str, bytes]:

@@ -6,12 +6,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.binding import (
     Binding,
     marked_cold,
     read_binding,
+    read_binding_of_any_cold,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import (
+    Identity,
+    identity_path,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
     ColdMarker,
@@ -21,6 +28,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.ma
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import BindingConflict
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from support.memory.arrange import (
+    identify,
+    mark_of_other_cluster,
+    mark_without_id,
+    mark_without_path,
+)
 from support.memory.bench import DAY, OTHER, PATH, Bench
 from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble
@@ -140,3 +153,36 @@ def test_path_and_root_are_both_bound(
 def test_a_marker_of_version_1_proves_nothing(bench: Bench) -> None:
     bench.cold.create(PATH, ColdMarker(TableId("", 1, 0), None).encode(), makepath=True)
     assert not binding_of(bench).is_proven
+
+
+@pytest.mark.parametrize("arrange", [mark_of_other_cluster, mark_without_id, mark_without_path])
+def test_a_marker_of_this_path_alone_proves_nothing(bench: Bench, arrange: Callable[[Bench], object]) -> None:
+    bench.cold.create(PATH, b"", makepath=True)
+    identify(bench)
+    arrange(bench)
+    found = read_binding_of_any_cold(bench.hot_store, bench.cold_store, DEFAULT_ROOT, LAYOUT)
+    assert not found.is_proven
+
+
+@pytest.mark.parametrize(
+    ("side", "chroot"),
+    [
+        (HotSide(f"/x{PATH}", DEFAULT_ROOT), ""),
+        (HotSide(f"/x{PATH}", DEFAULT_ROOT), "/x"),
+        (HotSide(PATH, "/x/partmove"), ""),
+        (HotSide(PATH, DEFAULT_ROOT), "/x"),
+        (HotSide(PATH, "/x/partmove"), "/x"),
+    ],
+)
+@pytest.mark.parametrize("is_identified", [False, True])
+def test_another_root_or_path_of_this_hot_ensemble_is_a_conflict(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, side: HotSide, chroot: str, is_identified: bool
+) -> None:
+    """Also for those who would accept the table of another cluster."""
+    hot_id = "a" * 32 if is_identified else ""
+    for root in {side.root, f"{chroot}{DEFAULT_ROOT}"}:
+        bench.hot.create(identity_path(root), Identity("a" * 32).encode(), makepath=True)
+    bench.cold.create(PATH, ColdMarker(TableId(hot_id, 1, 0), side).encode(), makepath=True)
+    monkeypatch.setattr(bench.hot_store, "chroot", chroot, raising=False)
+    with pytest.raises(BindingConflict):
+        read_binding_of_any_cold(bench.hot_store, bench.cold_store, DEFAULT_ROOT, LAYOUT)

@@ -21,6 +21,7 @@ from support.memory.arrange import (
     entry,
     mark,
     mark_former,
+    mark_without_id,
     write,
 )
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
@@ -84,6 +85,11 @@ TRIPPED = [
         "same_table",
         create_cold(f"replicas/r9/parts/{OTHER}_0_0_0"),
         "the cold ensemble registers parts that another tool put there",
+    ),
+    Case(
+        "same_table",
+        both(create_cold(f"replicas/r1/parts/{OTHER}_0_0_0"), mark_without_id),
+        "nothing proves that the parts in the cold ensemble are of this cluster",
     ),
     Case(
         "no_shared_storage",

@@ -6,8 +6,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import hots_path
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     AccessDenied,
     EnsembleError,
@@ -20,7 +23,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.pa
     read_pair,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
-from support.memory.bench import Bench
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
+from support.memory.bench import Bench, HookedStore
+from support.memory.memory import MemoryEnsemble
 from support.memory.two_clusters import TwoClusters
 
 
@@ -70,6 +75,29 @@ def test_of_two_hot_ensembles_one_comes_first() -> None:
     assert not bind(ours).is_bound
     assert read(theirs).is_bound
     assert bind(ours, may_join=True).is_bound
+    assert read(theirs).is_bound
+
+
+class ActsAfterRead(HookedStore):
+    """Does something after it has read the folder of the list, once."""
+
+    def __init__(self, ensemble: MemoryEnsemble, act: Callable[[], object]) -> None:
+        super().__init__(ensemble)
+        self._acts = [act]
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        """As a ZnodeReader does."""
+        found = super().read(paths, absolute=absolute)
+        if hots_path(DEFAULT_ROOT) in paths and self._acts:
+            self._acts.pop()()
+        return found
+
+
+def test_of_two_hot_ensembles_one_comes_first_although_the_other_read_before() -> None:
+    """The list was empty, and is not when its folder is read."""
+    ours, theirs = Bench(), Bench()
+    ours.cold_store = ActsAfterRead(theirs.cold_ensemble, lambda: bind(theirs))
+    assert not bind(ours).is_bound
     assert read(theirs).is_bound
 
 

@@ -31,9 +31,9 @@ from support.memory.two_clusters import TwoClusters
 FLAGS = RepairOptions(cold_is_lost=True, replica_is_gone=True, quiet=0.0)
 
 
-@pytest.fixture
-def clusters() -> TwoClusters:
-    return TwoClusters.build()
+@pytest.fixture(params=[False, True], ids=["unlisted", "listed"])
+def clusters(request: pytest.FixtureRequest) -> TwoClusters:
+    return TwoClusters.build(is_listed=request.param)
 
 
 def test_both_clusters_are_equal_but_for_their_identity(clusters: TwoClusters) -> None:
@@ -99,8 +99,30 @@ def test_no_repair_touches_theirs(
     assert clusters.ours.bench.hot_ensemble.data()[f"{PATH}/block_numbers/{DAY}"] == states
 
 
-def test_a_second_hot_ensemble_is_refused_by_name(clusters: TwoClusters) -> None:
+def test_a_marker_without_parts_is_theirs_all_the_same(clusters: TwoClusters) -> None:
+    """Everything was brought back, and the copies are gone."""
+    theirs = clusters.theirs.bench
+    assert theirs.reheat(DAY).moved
+    theirs.clock.sleep(600.0)
+    assert theirs.reheat(DAY).copies_removed == {DAY}
+    before = theirs.cold_ensemble.data()
+    assert not clusters.ours.bench.move(OTHER).moved
+    assert theirs.cold_ensemble.data() == before
+    assert theirs.move(DAY).moved
+
+
+def test_a_second_hot_ensemble_writes_nothing() -> None:
     """Also with a table that cold does not have."""
+    clusters = TwoClusters.build()
+    clusters.theirs.bench.cold.delete(PATH, recursive=True)
+    ours, theirs = (each.bench for each in clusters)
+    before = ours.hot_ensemble.data(), theirs.cold_ensemble.data()
+    assert not ours.move(OTHER).moved
+    assert (ours.hot_ensemble.data(), theirs.cold_ensemble.data()) == before
+
+
+def test_a_second_hot_ensemble_is_refused_by_name() -> None:
+    clusters = TwoClusters.build()
     clusters.theirs.bench.cold.delete(PATH, recursive=True)
     before = clusters.cold()
     (refusal,) = clusters.ours.bench.move(OTHER).deferred.values()
@@ -108,6 +130,12 @@ def test_a_second_hot_ensemble_is_refused_by_name(clusters: TwoClusters) -> None
     assert "belongs to the hot ensemble hot.example:2181" in refusal.reason
     assert "cold_owner" in refusal.remedy
     assert clusters.cold() == before
+
+
+def test_a_second_hot_ensemble_that_is_listed_uses_it_too() -> None:
+    clusters = TwoClusters.build(is_listed=True)
+    clusters.theirs.bench.cold.delete(PATH, recursive=True)
+    assert clusters.ours.bench.move(OTHER).moved
 
 
 def test_state_is_never_set_by_their_parts(clusters: TwoClusters) -> None:

@@ -9,7 +9,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
+    EvidenceReader,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.pair import (
     bind_pair,
     read_pair,
@@ -125,6 +129,20 @@ def test_a_run_of_the_former_owner_is_fenced(clusters: TwoClusters) -> None:
     theirs = clusters.theirs.bench
     taken: list[Proof] = []
     theirs.before_copy(lambda: taken.append(take(clusters.ours)))
+    report = theirs.move(OTHER)
+    assert taken == [Proof.DISKS]
+    assert not report.moved
+    assert clusters.cold().keys().isdisjoint({f"{PATH}/replicas/r1/parts/{OTHER}_0_0_0"})
+
+
+def test_a_run_of_the_former_owner_with_another_root_is_fenced(clusters: TwoClusters) -> None:
+    """Its epoch is another znode, so the marker alone stops it."""
+    theirs, ours = clusters.theirs.bench, clusters.ours
+    stores = ours.bench.hot_store, ours.bench.cold_store
+    leases = LeaseKeeper(*stores, ours.bench.clock, owner="a test", root="/other")
+    evidence = EvidenceReader(*stores, ours.disks, ours.bench.clock, "/other")
+    taken: list[Proof] = []
+    theirs.before_copy(lambda: taken.append(take_over(*stores, leases, PATH, evidence)))
     report = theirs.move(OTHER)
     assert taken == [Proof.DISKS]
     assert not report.moved
