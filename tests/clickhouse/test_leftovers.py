@@ -159,5 +159,5 @@ def test_what_drifted_is_repaired_and_outlives_a_restart(
 def unsafe_to_restart(ground: Ground) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The replicas whose restart an audit calls unsafe, and the parts for which it does."""
     for row in ground.audit().rows:
-        if row.verdict.kind.restart_unsafe:
+        if row.verdict.restart_unsafe:
             yield row.replica, row.verdict.parts

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from enum import Enum
 
-from kazoo.client import KazooClient
+from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import KazooException, NoNodeError, NotEmptyError
 
 _SHARDS_SEPARATED = 3
@@ -25,6 +25,24 @@ class Step(Enum):
     STATE = "state"
     COPY = "copy"
     DELETES = "deletes"
+
+
+class _CopyFailed(Exception):
+    """A transaction other than the last one failed."""
+
+
+def _failed(transaction: TransactionRequest) -> bool:
+    """Commit; whether the ensemble refused the transaction."""
+    try:
+        return any(isinstance(each, Exception) for each in transaction.commit())
+    except KazooException:
+        return True
+
+
+def _is_of(part: str, shard: str, partition: str) -> bool:
+    """As the tool does: look anywhere in the path of the partition for the name up to the first _."""
+    prefix = part.rpartition("/")[2].partition("_")[0]
+    return prefix in f"{shard}/block_numbers/{partition}"
 
 
 class PartMovePort:
@@ -54,6 +72,8 @@ class PartMovePort:
     ) -> None:
         """Take the partitions ``old`` of the shards, given as paths, to cold.
 
+        old: ids of the partitions that are cold for the tool: by the age of their newest part, and hot again
+            after an insert; or by an id up to a fixed date, whatever is inserted.
         until, after: stop once that many requests of the step were made; None runs to the end.
         is_first: whether it is the first run over the table. Later ones delete nothing.
         """
@@ -72,7 +92,10 @@ class PartMovePort:
             for partition, state in of_shard.items():
                 yield Step.STATE
                 self._write_state(f"{shard}/block_numbers/{partition}/State", state)
-        yield from self._copy([path for shard in shards for path in self._copied(shard)])
+        try:
+            yield from self._copy([path for shard in shards for path in self._copied(shard)])
+        except _CopyFailed:
+            return
         if is_first:
             for shard, of_shard in states.items():
                 cold = [partition for partition, state in of_shard.items() if state == b"COLD"]
@@ -80,10 +103,10 @@ class PartMovePort:
 
     def _states(self, shard: str, old: Collection[str]) -> dict[str, bytes]:
         """A partition is COLD where it is old, and also where hot has no part of it."""
-        parts = [part.removeprefix(shard) for part in self._parts(shard)]
+        parts = self._parts(shard)
         partitions = sorted(self._hot.get_children(f"{shard}/block_numbers"))
         return {
-            each: b"COLD" if each in old or not any(each in part for part in parts) else b"HOT"
+            each: b"COLD" if each in old or not any(_is_of(part, shard, each) for part in parts) else b"HOT"
             for each in partitions
         }
 
@@ -114,20 +137,20 @@ class PartMovePort:
             transaction = self._cold.transaction()
             for path in missing[first : first + self._batch]:
                 transaction.create(path, self._hot.get(path)[0] if "/parts/" in path else b"")
-            # What comes back is only logged, and the run goes on.
-            with suppress(KazooException):
-                transaction.commit()
+            # The failure of the last transaction is only logged, and the deletes follow.
+            if _failed(transaction) and first + self._batch < len(missing):
+                raise _CopyFailed
 
     def _delete(self, shard: str, cold: Sequence[str]) -> Iterator[Step]:
+        """Delete cold parts from hot, and the copies of all other parts from cold again."""
         for part in self._parts(shard):
-            # As it does: an id is looked for anywhere in the path.
-            if not any(partition in part.removeprefix(shard) for partition in cold):
-                continue
+            is_cold = any(_is_of(part, shard, partition) for partition in cold)
+            ensemble = self._hot if is_cold else self._cold
             yield Step.DELETES
-            if self._hot.exists(part) is None:
+            if ensemble.exists(part) is None:
                 continue
             try:
-                self._hot.delete(part, recursive=self._deletes_children)
+                ensemble.delete(part, recursive=self._deletes_children)
             except NotEmptyError:
                 return
 

@@ -18,7 +18,7 @@ _BY_MONTH = Definition(clauses=f"{BY_YEAR_AND_MONTH.clauses} SETTINGS max_replic
 
 
 def ran_to_its_end(ground: Ground) -> None:
-    """It copied everything, also what stays hot."""
+    """It copied everything, and deleted the copies of what stays hot again."""
     ground.separate(DAY)
 
 
@@ -41,6 +41,15 @@ def stopped_during_the_copy(ground: Ground) -> None:
     assert ground.registry.of(ground.table, DAY).cold.keys() == {"r1"}
 
 
+def stopped_between_the_children_of_a_part(ground: Ground) -> None:
+    """Cold has one of two children of the part of r1, and hot has it whole."""
+    ground.registry.cold.ensure_path(ground.table.path)
+    replicas_and_what_they_have, part_and_first_child = 1 + 2 * 5, 2
+    after = replicas_and_what_they_have + part_and_first_child
+    ground.separate(DAY, until=Step.COPY, after=after, batch=1)
+    assert ground.registry.of(ground.table, DAY).cold == {"r1": [PART]}
+
+
 def stopped_during_the_deletes(ground: Ground) -> None:
     """It had deleted the part of r1."""
     ground.separate(DAY, until=Step.DELETES, after=1)
@@ -61,10 +70,19 @@ def could_not_write_to_cold(ground: Ground) -> None:
 
 
 def could_not_write_parts_of_one_replica(ground: Ground) -> None:
-    """The transactions that failed were those with parts of r1."""
+    """The last transaction failed, which has the parts of r2, and the deletes followed."""
+    _deny_parts_of(ground, "r2")
+    # Missing in cold: three levels of r1, r2 without its parts, and the parts of both with their children.
+    of_r1, of_r2, parts_of_one = 5, 3, 2 * 3
+    ground.separate(DAY, batch=of_r1 + of_r2 + parts_of_one)
+    assert ground.registry.of(ground.table, DAY) == ({}, {"r1": [PART]})
+
+
+def could_not_write_before_the_last_transaction(ground: Ground) -> None:
+    """The run ended there: nothing was deleted."""
     _deny_parts_of(ground, "r1")
     ground.separate(DAY, batch=1)
-    assert ground.registry.of(ground.table, DAY) == ({}, {"r2": [PART]})
+    assert ground.registry.of(ground.table, DAY).cold == {}
 
 
 def met_parts_with_children(ground: Ground) -> None:
@@ -83,11 +101,11 @@ def went_over_a_fourth_shard(ground: Ground) -> None:
 
 
 def took_one_partition_for_another(ground: Ground) -> None:
-    """It looks for 2019-1 in the paths of parts, and finds it in those of 2019-12."""
+    """It looks for 2019-1, of a part, in the path of the cold partition 2019-12, and finds it."""
     ground.table.fill(["2019-01-01"])
     ground.table.settle()
-    ground.separate(FIRST_MONTH)
-    assert ground.registry.of(ground.table, TWELFTH_MONTH).hot == {}
+    ground.separate(TWELFTH_MONTH)
+    assert ground.registry.of(ground.table, FIRST_MONTH).hot == {}
 
 
 def took_one_partition_for_another_and_was_adopted(ground: Ground) -> None:
@@ -97,7 +115,7 @@ def took_one_partition_for_another_and_was_adopted(ground: Ground) -> None:
 
 
 def ran_again_after_a_late_insert(ground: Ground) -> None:
-    """The partition is hot for it again, although the older part is registered in cold only."""
+    """The partition was cold by age and is hot again, although the older part is registered in cold only."""
     ground.separate(DAY)
     ground.table.insert("('2019-12-01', 9)")
     ground.table.settle()
@@ -108,6 +126,14 @@ def ran_again_after_a_late_insert_and_was_adopted(ground: Ground) -> None:
     """The same, taken for ours."""
     ran_again_after_a_late_insert(ground)
     ground.adopt()
+
+
+def ran_again_after_a_late_insert_up_to_its_date(ground: Ground) -> None:
+    """The partition is cold for it whatever is inserted, and the part that came late is copied."""
+    ground.separate(DAY)
+    ground.table.insert("('2019-12-01', 9)")
+    ground.table.settle()
+    ground.separate(DAY, is_first=False)
 
 
 def marked_a_dropped_partition(ground: Ground) -> None:
@@ -157,22 +183,34 @@ def _deny_parts_of(ground: Ground, replica: str) -> None:
 
 
 _FOREIGN = {DAY: both(FindingKind.FOREIGN), OTHER: both(FindingKind.FOREIGN)}
+_FOREIGN_DAY = {DAY: both(FindingKind.FOREIGN), OTHER: both(FindingKind.HOT)}
 _HALF_COLD = {DAY: both(FindingKind.HALF_COLD), OTHER: both(FindingKind.COPIES_LEFT)}
 
 SCENES = (
-    Scene(ran_to_its_end, _FOREIGN),
-    Scene(ran_and_was_adopted, {DAY: both(FindingKind.COLD), OTHER: both(FindingKind.COPIES_LEFT)}),
+    Scene(ran_to_its_end, _FOREIGN_DAY),
+    Scene(ran_and_was_adopted, {DAY: both(FindingKind.COLD), OTHER: both(FindingKind.HOT)}),
     Scene(stopped_before_the_copy, {DAY: both(FindingKind.HOT_MARKED_COLD), OTHER: both(FindingKind.HOT)}),
     Scene(stopped_during_the_copy, _FOREIGN),
+    Scene(
+        stopped_between_the_children_of_a_part,
+        {
+            DAY: {"r1": FindingKind.UNREADABLE, "r2": FindingKind.FOREIGN},
+            OTHER: both(FindingKind.HOT),
+        },
+    ),
     Scene(stopped_during_the_deletes, _FOREIGN),
     Scene(stopped_during_the_deletes_and_was_adopted, _HALF_COLD),
     Scene(could_not_write_to_cold, {DAY: both(FindingKind.UNREGISTERED), OTHER: both(FindingKind.HOT)}),
     Scene(
         could_not_write_parts_of_one_replica,
         {
-            DAY: {"r1": FindingKind.REGISTERED_FOR_ANOTHER, "r2": FindingKind.FOREIGN},
-            OTHER: both(FindingKind.FOREIGN),
+            DAY: {"r1": FindingKind.FOREIGN, "r2": FindingKind.REGISTERED_FOR_ANOTHER},
+            OTHER: both(FindingKind.HOT),
         },
+    ),
+    Scene(
+        could_not_write_before_the_last_transaction,
+        {DAY: both(FindingKind.HOT_MARKED_COLD), OTHER: both(FindingKind.HOT)},
     ),
     Scene(met_parts_with_children, _FOREIGN),
     Scene(went_over_a_fourth_shard, _FOREIGN),
@@ -184,11 +222,12 @@ SCENES = (
     ),
     Scene(
         took_one_partition_for_another_and_was_adopted,
-        {FIRST_MONTH: both(FindingKind.COLD), TWELFTH_MONTH: both(FindingKind.COLD_UNMARKED)},
+        {FIRST_MONTH: both(FindingKind.COLD_UNMARKED), TWELFTH_MONTH: both(FindingKind.SEVERAL_COLD_PARTS)},
         _BY_MONTH,
         left=frozenset({FindingKind.SEVERAL_COLD_PARTS}),
     ),
     Scene(ran_again_after_a_late_insert, _FOREIGN),
+    Scene(ran_again_after_a_late_insert_up_to_its_date, _FOREIGN),
     # It wrote State of the other one twice, and nobody can tell that it never was cold.
     Scene(
         ran_again_after_a_late_insert_and_was_adopted,
@@ -207,7 +246,7 @@ SCENES = (
     ),
     Scene(
         met_a_replica_that_had_yet_to_merge,
-        {DAY: both(FindingKind.UNEVEN), OTHER: both(FindingKind.COPIES_LEFT)},
+        {DAY: both(FindingKind.UNEVEN), OTHER: both(FindingKind.HOT)},
         left=frozenset({FindingKind.UNEVEN}),
     ),
 )

@@ -119,7 +119,7 @@ SCENES = (
     ),
     Scene(
         attached_where_the_disk_had_it,
-        {DAY: {"r1": FindingKind.HALF_COLD, "r2": FindingKind.GHOST}, OTHER: _HOT},
+        {DAY: both(FindingKind.GHOST), OTHER: _HOT},
     ),
     Scene(
         lost_from_one_disk,
