@@ -15,6 +15,7 @@ from mutants import (
     gates_servers,
     gates_shard,
     health,
+    identity,
     lease,
     ledger,
     ledger_guard,
@@ -37,6 +38,7 @@ from mutants import (
     twin,
     twin_audit,
     twin_table_switch,
+    zookeeper_sync,
 )
 from mutants.mutant import Mutant
 
@@ -44,6 +46,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *lease.MUTANTS,
     *timed_lease.MUTANTS,
     *binding.MUTANTS,
+    *identity.MUTANTS,
     *move_lease.MUTANTS,
     *move_to_cold.MUTANTS,
     *move_to_hot.MUTANTS,
@@ -71,5 +74,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *health.MUTANTS,
     *tree.MUTANTS,
     *formats.MUTANTS,
+    *zookeeper_sync.MUTANTS,
 )
 """In the order of the rooms, from who may write to how bytes are read."""

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from .._partmove.errors import EnsembleError
 from .options import EnsembleOptions
 from .reader import Reader
+from .session import Session
 
 CONFIG_PATH = "/zookeeper/config"
 
@@ -52,7 +53,8 @@ def close_all(members: Sequence[Reader]) -> None:
 
 
 def _connect(host: str, options: EnsembleOptions) -> Reader:
-    return Reader(options.of_member(host), f"member {host} of ensemble {options.name}")
+    direct = options.of_member(host)
+    return Reader(direct, Session(direct, f"member {host} of ensemble {options.name}"))
 
 
 def _listed_servers(store: Reader) -> Mapping[int, str] | None:

@@ -84,10 +84,10 @@ class NameInterner:
 class Reader:
     """Implements ZnodeReader with one session."""
 
-    def __init__(self, options: EnsembleOptions, label: str) -> None:
-        """Connect; errors as in `Session`."""
+    def __init__(self, options: EnsembleOptions, session: Session) -> None:
+        """Take over a session; errors as in `Session`, which is closed then."""
         self._options = options
-        self._session = Session(options, label)
+        self._session = session
         self._rate = Rate(options.reads_per_second)
         self._sizes = {DATA.type: BatchSizer(8 * 1024), CHILDREN.type: BatchSizer(64 * 1024)}
         try:

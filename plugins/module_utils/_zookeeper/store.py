@@ -15,6 +15,7 @@ from .commit import MultiSender
 from .members import close_all, connect_members
 from .options import EnsembleOptions
 from .reader import Reader
+from .session import Session
 from .wire import NO_NODE, Exists, MultiEncoder, wire_path
 
 
@@ -27,7 +28,7 @@ def connect(options: EnsembleOptions) -> ZooKeeperStore:
         AccessDenied: the identity was rejected.
         EnsembleError: the chroot does not exist.
     """
-    store = ZooKeeperStore(options)
+    store = ZooKeeperStore(options, Session(options, options.label))
     try:
         store.check_chroot()
     except BaseException:
@@ -39,8 +40,8 @@ def connect(options: EnsembleOptions) -> ZooKeeperStore:
 class ZooKeeperStore(Reader):
     """Implements ZnodeStore; created by `connect`."""
 
-    def __init__(self, options: EnsembleOptions) -> None:
-        super().__init__(options, options.label)
+    def __init__(self, options: EnsembleOptions, session: Session) -> None:
+        super().__init__(options, session)
         self._encoder = MultiEncoder(options.chroot, authenticated=bool(options.auth_scheme))
         self._members: tuple[Reader, ...] | None = None
         self._connecting = threading.Lock()
