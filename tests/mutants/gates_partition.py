@@ -204,4 +204,18 @@ MUTANTS = (
         "            break\n",
         ("gates/test_judge.py::test_the_first_closed_gate_is_reported[names4-one_part]",),
     ),
+    Mutant(
+        "gate: as many parts on each replica are the same parts",
+        _PARTITION,
+        "if all(each == first for each in others):",
+        "if all(len(each) == len(first) for each in others):",
+        ("gates/test_partition_uneven.py",),
+    ),
+    Mutant(
+        "gate: one replica with the parts of the first stands for all",
+        _PARTITION,
+        "if all(each == first for each in others):",
+        "if any(each == first for each in others):",
+        ("gates/test_partition_uneven.py",),
+    ),
 )

@@ -195,4 +195,32 @@ MUTANTS = (
         '        if verdict != "has no original":\n            self.failed.add(partition_id)\n',
         ("patched/parts/test_compare.py::TestComparison::test_a_part_without_an_original",),
     ),
+    Mutant(
+        "the last comparisons are not waited for",
+        "patched/parts/verified_copies.py",
+        "            each.result()\n",
+        "            pass\n",
+        ("patched/parts/test_verified_copies_members.py",),
+    ),
+    Mutant(
+        "a batch is compared on the first member alone",
+        _COMPARE,
+        "        for member in self._members:\n            self._add(member, originals, [])",
+        "        for member in self._members[:1]:\n            self._add(member, originals, [])",
+        ("patched/parts/test_verified_copies_members.py",),
+    ),
+    Mutant(
+        "the last batch is compared on the first member alone",
+        _COMPARE,
+        "        for member in self._members:\n            listed",
+        "        for member in self._members[:1]:\n            listed",
+        ("patched/parts/test_verified_copies_members.py",),
+    ),
+    Mutant(
+        "the members of hot are not asked beyond the first",
+        "patched/parts/hot_members.py",
+        "for member in hot.members():",
+        "for member in list(hot.members())[:1]:",
+        ("patched/parts/test_hot_members.py",),
+    ),
 )

@@ -93,4 +93,25 @@ MUTANTS = (
         "        if not self._servers.asks:\n            return\n",
         ("patched/move/test_set_state.py::test_the_leftovers_of_a_drop_have_a_remedy[copied_then_dropped]",),
     ),
+    Mutant(
+        "State is COLD by what another cold ensemble registers",
+        _STATE,
+        "any_cold = desired is State.HOT and self._servers.asks",
+        "any_cold = self._servers.asks",
+        ("patched/move/test_set_state_another_cold.py",),
+    ),
+    Mutant(
+        "State is HOT with another cold ensemble although no server is asked",
+        _STATE,
+        "any_cold = desired is State.HOT and self._servers.asks",
+        "any_cold = desired is State.HOT",
+        ("patched/move/test_set_state_another_cold.py",),
+    ),
+    Mutant(
+        "State is set with any cold ensemble",
+        _STATE,
+        "any_cold = desired is State.HOT and self._servers.asks",
+        "any_cold = True",
+        ("patched/move/test_set_state_another_cold.py",),
+    ),
 )
