@@ -48,7 +48,7 @@ def main() -> None:
     began = time.monotonic()
     seconds = SECONDS if written else _GENERATED_SECONDS
     try:
-        check_texts(mutants)
+        check_texts(chosen)
         with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
             verdicts = judge(
                 chosen,
