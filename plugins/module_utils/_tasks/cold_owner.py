@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
 from .._partmove.errors import FormatError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.journal.events import Event
-from .._partmove.lease.two_ensembles import check_different_history
+from .._partmove.lease.two_ensembles import check_different_history, check_nonce_invisible
 from .._partmove.patched.audit.reader import EvidenceReader
 from .._partmove.patched.parts.pair import Pair, bind_pair, name_of, read_pair
 from .._partmove.patched.repair.take_over import Proof, give, take_over
@@ -63,8 +64,10 @@ class ColdOwner:
     def run(self, resources: Resources) -> None:
         """Bind the pair, take the shard paths over, or give them away."""
         hot, cold = resources.open_pair()
-        for path in self._paths or ["/"]:
+        for path in self._paths:
             check_different_history(hot, cold, path)
+        if not self._paths:
+            check_nonce_invisible(hot, cold, uuid.uuid4().hex, root=self._locks.root)
         self._before = self._after = read_pair(hot, cold, self._locks.root)
         journal = resources.open_journal()
         work = {"work": f"cold_owner {self._state}", "shard_paths": len(self._paths)}
