@@ -134,7 +134,8 @@ def _op(kind: int, request: RequestBytes) -> Op:
         return Create(path, data, ephemeral=bool(request.number()))
     if kind == SET_DATA:
         return SetData(path, request.data(), request.number())
-    return {DELETE: Delete, CHECK: Check}[kind](path, request.number())
+    version = request.number()
+    return Delete(path, version) if kind == DELETE else Check(path, version)
 
 
 def _results_of_ops(ops: list[Op], outcome: Outcome, store: MemoryStore) -> list[bytes]:

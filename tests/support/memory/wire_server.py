@@ -111,7 +111,7 @@ class WireServer:
             error, body = answer(self._store, kind, request[_REQUEST.size :])
         zxid = self._store.ensemble.applied(self._store.member)
         _send(connection, _REPLY.pack(xid, zxid, error) + body)
-        return kind != _CLOSE
+        return bool(kind != _CLOSE)
 
 
 def _receive(connection: socket.socket) -> bytes:

@@ -16,7 +16,8 @@ class ZnodeReader(Protocol):
     """Reads through one session, either with an ensemble or with a single member.
 
     Paths are absolute below the chroot of the connection. After a lost connection, reads are retried until
-    the operation timeout. All reads raise:
+    the operation timeout, behind a sync: no read is older than an earlier read or an earlier write of the
+    session, whatever member answers. All reads raise:
 
     - EnsembleUnreachable after the operation timeout;
     - AccessDenied if the identity may not read a znode.
@@ -46,7 +47,7 @@ class ZnodeReader(Protocol):
         """
 
     def sync(self, path: str) -> None:
-        """Make all later reads at least as recent as the leader is now.
+        """Make all later reads at least as recent as the leader is now, over later connections, too.
 
         If the ensemble cannot sync, either this call or the next read raises.
         """
@@ -71,7 +72,8 @@ class ZnodeStore(ZnodeReader, Protocol):
         """Send the multis in order, several in flight, and return one outcome each, in order.
 
         Consumes the iterable lazily, so that multis are built while earlier ones are in flight, and always to
-        its end, even after an error. Never retries: the caller has to check the effect of an Unknown outcome.
+        its end, even after an error. Never retries: the caller has to check the effect of an Unknown outcome,
+        which later reads show.
         """
 
     def members(self) -> Sequence[ZnodeReader]:
