@@ -159,6 +159,13 @@ restart_unsafe:
   type: list
   elements: dict
   sample: [{shard_path: /clickhouse/tables/01/hits, replica: r1}]
+written_by_another:
+  description: Partitions that another tool wrote after the last run of this collection, as C(shard_path) and
+    C(partition), sorted. Of cold, only parts with a finding are looked at, or all with O(compare_content).
+  returned: when the options are valid
+  type: list
+  elements: dict
+  sample: [{shard_path: /clickhouse/tables/01/hits, partition: "20191201"}]
 drifted:
   description: Whether a partition of a replica is inconsistent.
   returned: when the options are valid

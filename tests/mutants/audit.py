@@ -15,6 +15,7 @@ _READER = "patched/audit/reader.py"
 _HOLDERS = "patched/audit/holders.py"
 _JUDGE = "patched/audit/judge.py"
 _PAYLOADS = "patched/audit/payloads.py"
+_OTHER_WRITERS = "patched/audit/other_writers.py"
 
 MUTANTS = (
     Mutant(
@@ -138,5 +139,40 @@ MUTANTS = (
                 "::test_a_half_copied_legacy_part_is_a_damaged_copy_where_hot_has_it_whole"
             ),
         ),
+    ),
+    Mutant(
+        "State that another tool wrote is not compared with the epoch",
+        _OTHER_WRITERS,
+        "found = {each for each, state in states.items() if _is_later(state, epoch, locks)}",
+        "found = set()",
+        ("patched/audit/test_other_writers.py",),
+    ),
+    Mutant(
+        "a run that works counts as another tool",
+        _OTHER_WRITERS,
+        "if lock is not None or locks is None or epoch is None:",
+        "if locks is None or epoch is None:",
+        ("patched/audit/test_other_writers.py",),
+    ),
+    Mutant(
+        "what a run wrote before it deleted its lock counts as of another tool",
+        _OTHER_WRITERS,
+        "max(epoch.stat.mzxid, locks.stat.pzxid)",
+        "epoch.stat.mzxid",
+        ("patched/audit/test_other_writers.py",),
+    ),
+    Mutant(
+        "parts in cold are not compared with the epoch",
+        _OTHER_WRITERS,
+        "newest = _newest_in_cold(partitions) if owner is Owner.OURS else {}",
+        "newest = {}",
+        ("patched/audit/test_other_writers.py",),
+    ),
+    Mutant(
+        "parts in cold of another table are compared with the epoch",
+        _OTHER_WRITERS,
+        "newest = _newest_in_cold(partitions) if owner is Owner.OURS else {}",
+        "newest = _newest_in_cold(partitions)",
+        ("patched/audit/test_other_writers.py",),
     ),
 )

@@ -110,6 +110,7 @@ def result_of(
         **audit_result(report, now),
         "findings": [_finding(row) for row in (report.rows if with_consistent else report.findings)],
         "restart_unsafe": [each._asdict() for each in report.unsafe()],
+        "written_by_another": [each._asdict() for each in report.written_by_another()],
     }
 
 

@@ -50,9 +50,19 @@ class Lease(NamedTuple):
         return (Check(self.epoch_path, self.cold_epoch),)
 
 
+def path_of_locks(root: str) -> str:
+    """Return the path in hot of the parent of all locks."""
+    return f"{root}/locks"
+
+
 def path_of_lock(root: str, shard_path: str) -> str:
     """Return the path in hot of the lock of a shard path."""
-    return f"{root}/locks/{quote(shard_path, safe='')}"
+    return f"{path_of_locks(root)}/{quote(shard_path, safe='')}"
+
+
+def path_of_epoch(root: str, shard_path: str) -> str:
+    """Return the path in both ensembles of the epoch of a shard path."""
+    return f"{root}/epochs/{quote(shard_path, safe='')}"
 
 
 def raise_if_lease_lost(rejected: Rejected, checks: int, shard_path: str) -> None:
@@ -117,7 +127,7 @@ class LeaseKeeper:
         exceed the session timeout, after which the lock of a killed run disappears.
         """
         lock_path = path_of_lock(self.root, shard_path)
-        epoch_path = f"{self.root}/epochs/{quote(shard_path, safe='')}"
+        epoch_path = path_of_epoch(self.root, shard_path)
         if not self._has_parents:
             self._ensure_parents()
         try:

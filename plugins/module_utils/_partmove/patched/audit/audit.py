@@ -36,11 +36,13 @@ class ShardAudit(NamedTuple):
     """The audit of one shard path; the rows are sorted by partition and replica.
 
     unjudged: why no row could be judged; empty if the audit was possible.
+    written_by_another: the partitions that another tool wrote after the last run, sorted.
     """
 
     shard_path: str
     rows: tuple[Row, ...]
     unjudged: str = ""
+    written_by_another: tuple[str, ...] = ()
 
 
 def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = False) -> ShardAudit:
@@ -50,17 +52,18 @@ def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = 
     ensemble has anything there, EnsembleError and kin.
     """
     try:
-        first = reader.read_anywhere(shard_path)
+        first = last = reader.read_anywhere(shard_path)
         verdicts: _Verdicts = _verdicts(first)
         doubtful = frozenset(verdicts) if compare_all else _inconsistent(verdicts)
         if doubtful:
             if any(each.kind in _MAY_PASS for replicas in verdicts.values() for each in replicas.values()):
                 reader.wait(SECONDS_BETWEEN_READS)
-            second = _with_first_mismatches(first, reader.read_anywhere(shard_path, content_of=doubtful))
-            verdicts = _confirmed(verdicts, _verdicts(second), doubtful)
+            last = _with_first_mismatches(first, reader.read_anywhere(shard_path, content_of=doubtful))
+            verdicts = _confirmed(verdicts, _verdicts(last), doubtful)
     except (AccessDenied, BindingConflict, FormatError) as error:
         return ShardAudit(shard_path, (), str(error))
-    return ShardAudit(shard_path, tuple(_rows(shard_path, verdicts)))
+    rows = tuple(_rows(shard_path, verdicts))
+    return ShardAudit(shard_path, rows, written_by_another=last.written_by_another)
 
 
 _Verdicts = Mapping[str, Mapping[str, Verdict]]

@@ -58,6 +58,8 @@ class ReplicaEvidence:
     unlike_disk: registered names of parts active with another hash.
     unreadable: paths of znodes with an invalid part name or with unreadable data.
     damaged_copies: the unreadable paths of copies in cold of parts that hot registers with readable data.
+    cold_mtime: time of the newest write to a part znode in cold, in milliseconds since 1970; 0 if no content
+        was read.
     before: the mismatches of the first read; None in the first read itself. A part missing or unregistered
         only in the second read came or went meanwhile, and proves nothing.
     """
@@ -73,6 +75,7 @@ class ReplicaEvidence:
     unlike_disk: frozenset[str] = frozenset()
     unreadable: tuple[str, ...] = ()
     damaged_copies: frozenset[str] = frozenset()
+    cold_mtime: int = 0
     hashes: Mapping[str, str | None] = field(default_factory=dict)
     """Name of each active part → hash of all its files; None if the server shows no hash."""
     before: FirstReadMismatches | None = None

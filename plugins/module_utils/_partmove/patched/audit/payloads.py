@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ...formats.layout import ShardLayout
@@ -32,6 +33,8 @@ class ContentProblems(NamedTuple):
     """Paths of znodes with unreadable data."""
     damaged_copies: frozenset[str] = frozenset()
     """The unreadable paths in cold of parts that hot registers with readable data."""
+    cold_mtimes: Mapping[str, int] = MappingProxyType({})
+    """Name of each part in cold → time of the last write to its part znode, in milliseconds since 1970."""
 
 
 def with_content(
@@ -61,6 +64,7 @@ def with_content(
                 damaged_copies=frozenset(
                     path for path in problems.damaged_copies if path.rpartition("/")[2] in own
                 ),
+                cold_mtime=max((problems.cold_mtimes.get(part.text, 0) for part in each.cold), default=0),
             )
 
 
@@ -92,8 +96,11 @@ def content_problems(
     folder = layout.replica(replica).parts
     differing, unlike, unreadable, damaged_copies = set[str](), set[str](), set[str](), set[str]()
     known: dict[str, RegisteredPart] = {}
+    mtimes: dict[str, int] = {}
     for reader, names in ensembles:
         for part in read_parts(reader, [(f"{folder}/{name.text}", name) for name in names]):
+            if reader is ensembles[-1][0]:
+                mtimes[part.name.text] = part.znode.stat.mtime
             data, children = part.payload
             if payload_problem(data, dict(children)) is not None:
                 unreadable.add(part.znode.path)
@@ -107,7 +114,7 @@ def content_problems(
             if first is part and not _is_on_disk(part, hashes.get(part.name.text)):
                 unlike.add(part.name.text)
     return ContentProblems(
-        frozenset(differing), frozenset(unlike), tuple(sorted(unreadable)), frozenset(damaged_copies)
+        frozenset(differing), frozenset(unlike), tuple(sorted(unreadable)), frozenset(damaged_copies), mtimes
     )
 
 

@@ -29,6 +29,7 @@ from ...tree.znodes import Znode
 from ...zip_strict import zip_strict
 from .evidence import DiskParts, Disks, PartitionEvidence, ReplicaEvidence
 from .names import EnsembleNames, PartitionNames, listed_names, split_names
+from .other_writers import written_by_another
 from .payloads import with_content
 
 NO_PARTITION = ""
@@ -40,6 +41,7 @@ class ShardEvidence:
     """The evidence of a shard path, with every partition registered or on disk, by id.
 
     lock: the holder of the shard path's lock; empty if the lock is free.
+    written_by_another: the partitions that another tool wrote after the last run.
     """
 
     layout: ShardLayout
@@ -47,6 +49,7 @@ class ShardEvidence:
     owner: Owner
     partitions: Mapping[str, PartitionEvidence]
     lock: str
+    written_by_another: tuple[str, ...] = ()
 
 
 class _Replica(NamedTuple):
@@ -110,12 +113,16 @@ class EvidenceReader:
         binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
         names = _Names(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
         owner = owner_of(binding, shard.stat)
+        partitions = self._with_content(layout, self._partitions(names, binding, owner), content_of)
         return ShardEvidence(
             layout=layout,
             binding=binding,
             owner=owner,
-            partitions=self._with_content(layout, self._partitions(names, binding, owner), content_of),
+            partitions=partitions,
             lock="" if lock is None else lock.data.decode(errors="replace"),
+            written_by_another=written_by_another(
+                self._hot, self._cold, self._root, layout.path, partitions, owner
+            ),
         )
 
     def read_anywhere(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:

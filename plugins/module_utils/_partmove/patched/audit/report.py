@@ -24,6 +24,13 @@ class UnsafeReplica(NamedTuple):
     replica: str
 
 
+class OtherWrite(NamedTuple):
+    """A partition that another tool wrote after the last run of this collection."""
+
+    shard_path: str
+    partition: str
+
+
 class AuditReport(Findings[Row, FindingKind]):
     """The audited partitions of every replica; servers with an unsafe restart come first."""
 
@@ -32,13 +39,33 @@ class AuditReport(Findings[Row, FindingKind]):
 
     def __init__(self, audits: Sequence[ShardAudit], unread: Sequence[ShardAudit] = ()) -> None:
         super().__init__(FindingKind, audits, unread)
+        self._judged = sorted((audit for audit in audits if not audit.unjudged), key=_path_of)
 
     def unsafe(self) -> list[UnsafeReplica]:
         """Return the replicas with an unsafe restart: it would detach parts or lose the table; sorted."""
         return sorted({UnsafeReplica(row.shard_path, row.replica) for row in self._unsafe_rows()})
 
+    def written_by_another(self) -> list[OtherWrite]:
+        """Return the partitions that another tool wrote after the last run, sorted."""
+        return [
+            OtherWrite(each.shard_path, partition)
+            for each in self._judged
+            for partition in each.written_by_another
+        ]
+
     def urgent(self) -> Iterator[str]:
-        """Yield the lines about servers with an unsafe restart."""
+        """Yield the lines about servers with an unsafe restart, and about other tools that write."""
+        yield from self._unsafe_lines()
+        for each in self._judged:
+            if each.written_by_another:
+                partitions = first_few(each.written_by_another, MOST_SHOWN)
+                yield (
+                    f"WRITTEN BY ANOTHER TOOL ({each.shard_path}): State or parts in cold are newer than the"
+                    f" last run of olap.partmove in partition {partitions}. Stop the other tool for good, and"
+                    " audit again"
+                )
+
+    def _unsafe_lines(self) -> Iterator[str]:
         by_path: defaultdict[str, list[Row]] = defaultdict(list)
         for row in self._unsafe_rows():
             by_path[row.shard_path].append(row)
@@ -49,12 +76,24 @@ class AuditReport(Findings[Row, FindingKind]):
             yield f"DO NOT RESTART {replicas} ({path}): {kinds} in partition {partitions}"
 
     def urgent_families(self) -> Iterator[Family]:
-        """Yield the metric about servers with an unsafe restart."""
+        """Yield the metrics about servers with an unsafe restart, and about other tools that write."""
         yield Family(
             "partmove_audit_restart_unsafe",
             "1 for a replica whose server must not be restarted before a repair.",
             tuple(Sample(1, tuple(each._asdict().items())) for each in self.unsafe()),
         )
+        yield Family(
+            "partmove_audit_written_by_another",
+            "Partitions that another tool wrote after the last run of olap.partmove.",
+            tuple(
+                Sample(len(each.written_by_another), (("shard_path", each.shard_path),))
+                for each in self._judged
+            ),
+        )
 
     def _unsafe_rows(self) -> list[Row]:
         return [row for row in self.findings if row.verdict.restart_unsafe]
+
+
+def _path_of(audit: ShardAudit) -> str:
+    return audit.shard_path

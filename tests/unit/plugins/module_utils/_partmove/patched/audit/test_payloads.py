@@ -54,7 +54,7 @@ def both() -> Both:
 def test_equal_copies_that_are_on_disk(both: Both) -> None:
     for where in (both.hot, both.cold):
         both.register(where, A)
-    assert both.problems(A, A, {A: HASH}) == ContentProblems(frozenset(), frozenset(), ())
+    assert both.problems(A, A, {A: HASH})[:4] == (frozenset(), frozenset(), (), frozenset())
 
 
 def test_copies_with_other_bytes(both: Both) -> None:
@@ -71,7 +71,7 @@ def test_copies_with_other_children(both: Both) -> None:
     assert not both.problems(A, A).differing
     other = LEGACY["checksums"][:-1] + b"\x34"
     MemoryClient(both.cold).set(f"{FOLDER}/{A}/checksums", other)
-    assert both.problems(A, A) == ContentProblems(frozenset({A}), frozenset(), ())
+    assert both.problems(A, A)[:4] == (frozenset({A}), frozenset(), (), frozenset())
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_hash_of_the_disk(both: Both, shown: str | None, unlike: set[str]) -> No
 def test_hot_counts_where_both_have_a_part(both: Both) -> None:
     both.register(both.hot, A)
     both.register(both.cold, A, OTHER)
-    assert both.problems(A, A, {A: HASH}) == ContentProblems(frozenset({A}), frozenset(), ())
+    assert both.problems(A, A, {A: HASH})[:4] == (frozenset({A}), frozenset(), (), frozenset())
 
 
 def test_cold_alone_is_compared_with_the_disk(both: Both) -> None:
@@ -120,7 +120,7 @@ def test_a_half_copied_legacy_part_is_a_damaged_copy_where_hot_has_it_whole(both
 
 
 def test_a_part_that_is_gone_by_now_is_left_out(both: Both) -> None:
-    assert both.problems(A, A) == ContentProblems(frozenset(), frozenset(), ())
+    assert both.problems(A, A)[:4] == (frozenset(), frozenset(), (), frozenset())
 
 
 # --- many partitions of a replica at once ----------------------------------------------------------

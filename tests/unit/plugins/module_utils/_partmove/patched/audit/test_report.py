@@ -162,6 +162,7 @@ def test_figures() -> None:
     assert list(metrics) == [
         "partmove_audit_drift",
         "partmove_audit_restart_unsafe",
+        "partmove_audit_written_by_another",
         "partmove_audit_partitions",
         "partmove_audit_unjudged",
         "partmove_audit_complete",

@@ -1,0 +1,153 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which partitions another tool wrote after the last run, and which were written by runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
+    ShardAudit,
+    audit_shard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
+    EvidenceReader,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.report import (
+    AuditReport,
+    OtherWrite,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from support.memory.arrange import create, create_cold, mark_former, write
+from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench
+from support.memory.disks import SimulatedDisks
+from support.memory.synthetic import MINIMALISTIC
+
+STATE = f"block_numbers/{DAY}/State"
+HOUR, A_DAY = 3600.0, 24 * 3600.0
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def audit(bench: Bench, *, compare_all: bool = False) -> ShardAudit:
+    disks = SimulatedDisks(bench.servers)
+    reader = EvidenceReader(bench.hot_store, bench.cold_store, disks, bench.clock, DEFAULT_ROOT)
+    return audit_shard(reader, PATH, compare_all=compare_all)
+
+
+def kinds(found: ShardAudit) -> set[FindingKind]:
+    return {row.verdict.kind for row in found.rows if row.partition == DAY}
+
+
+def take_cold_without_a_gate(bench: Bench) -> None:
+    """Do what a whole run of another tool does to a partition: State, copy, deletes."""
+    bench.hot.set(f"{PATH}/{STATE}", b"COLD")
+    for replica in ("r1", "r2"):
+        path = bench.part(replica)
+        if bench.cold.exists(path) is None:
+            bench.cold.create(path, bench.hot.get(path)[0], makepath=True)
+        bench.hot.delete(path)
+
+
+def lock_of_another_table(bench: Bench) -> None:
+    """Let a run lock and release another shard path."""
+    path = f"{DEFAULT_ROOT}/locks/other"
+    bench.hot.create(path, b"")
+    bench.hot.delete(path)
+
+
+def test_a_partition_taken_cold_after_it_was_brought_back_is_consistent_and_named(bench: Bench) -> None:
+    bench.move()
+    bench.reheat()
+    bench.clock.sleep(2 * HOUR)
+    take_cold_without_a_gate(bench)
+    found = audit(bench)
+    assert kinds(found) == {FindingKind.COLD}
+    assert found.written_by_another == (DAY,)
+    report = AuditReport([found])
+    assert report.written_by_another() == [OtherWrite(PATH, DAY)]
+    assert report.summary()[0].startswith(f"WRITTEN BY ANOTHER TOOL ({PATH})")
+    assert f'partmove_audit_written_by_another{{shard_path="{PATH}"}} 1' in report.metrics(0.0)
+
+
+def test_a_run_is_no_other_tool_however_long_ago(bench: Bench) -> None:
+    bench.move()
+    bench.clock.sleep(9 * A_DAY)
+    found = audit(bench, compare_all=True)
+    assert found.written_by_another == ()
+    assert f'partmove_audit_written_by_another{{shard_path="{PATH}"}} 0' in AuditReport([found]).metrics(0.0)
+
+
+def test_a_lease_may_last_for_hours(bench: Bench) -> None:
+    """The lock that goes at its end came after its writes."""
+    bench.move()
+    bench.hot.create(LOCK, b"a run", ephemeral=True, makepath=True)
+    bench.clock.sleep(20 * HOUR)
+    bench.hot.set(f"{PATH}/{STATE}", b"HOT")
+    assert audit(bench).written_by_another == ()
+    bench.hot.delete(LOCK)
+    assert audit(bench).written_by_another == ()
+
+
+def test_right_after_a_run_nothing_is_certain(bench: Bench) -> None:
+    bench.move()
+    bench.clock.sleep(HOUR / 2)
+    write(STATE, b"HOT")(bench)
+    assert audit(bench).written_by_another == ()
+
+
+def test_runs_on_other_tables_hide_it_for_a_day(bench: Bench) -> None:
+    bench.move()
+    bench.clock.sleep(2 * HOUR)
+    write(STATE, b"HOT")(bench)
+    lock_of_another_table(bench)
+    assert audit(bench).written_by_another == ()
+    bench.clock.sleep(A_DAY)
+    write(STATE, b"HOT")(bench)
+    lock_of_another_table(bench)
+    assert audit(bench).written_by_another == (DAY,)
+
+
+def test_while_a_run_works_nothing_is_certain(bench: Bench) -> None:
+    bench.move()
+    bench.clock.sleep(2 * A_DAY)
+    write(STATE, b"HOT")(bench)
+    bench.hot.create(LOCK, b"a run", ephemeral=True, makepath=True)
+    assert audit(bench).written_by_another == ()
+
+
+def test_the_next_run_that_writes_ends_it(bench: Bench) -> None:
+    bench.move()
+    bench.reheat()
+    bench.clock.sleep(2 * HOUR)
+    take_cold_without_a_gate(bench)
+    assert audit(bench).written_by_another == (DAY,)
+    bench.reheat()
+    assert audit(bench).written_by_another == ()
+
+
+def test_without_a_run_there_is_nothing_to_compare_with(bench: Bench) -> None:
+    create(STATE, b"COLD")(bench)
+    assert audit(bench).written_by_another == ()
+
+
+@pytest.mark.parametrize(("seconds", "named"), [(2 * A_DAY, (OTHER,)), (2 * HOUR, ())])
+def test_copies_below_our_marker(bench: Bench, seconds: float, named: tuple[str, ...]) -> None:
+    bench.move()
+    bench.clock.sleep(seconds)
+    create_cold(f"replicas/r1/parts/{PART.replace(DAY, OTHER)}", MINIMALISTIC)(bench)
+    assert audit(bench).written_by_another == named
+
+
+def test_copies_of_a_former_table_have_no_record(bench: Bench) -> None:
+    bench.move()
+    mark_former(bench)
+    bench.clock.sleep(2 * A_DAY)
+    create_cold(f"replicas/r2/parts/{PART}_9", MINIMALISTIC)(bench)
+    assert audit(bench).written_by_another == ()
