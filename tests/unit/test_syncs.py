@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import identity_path
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import SameEnsemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable, SameEnsemble
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.two_ensembles import (
@@ -246,11 +246,23 @@ def test_an_audit_sees_that_a_partition_became_cold_just_now(hot: bool) -> None:
     assert [(bool(each.hot), bool(each.cold)) for each in found.replicas] == [(False, True)] * 2
 
 
+def test_an_audit_sees_that_a_cold_partition_was_dropped_just_now() -> None:
+    bench = settled()
+    move_by_leaders(bench)
+    bench.servers.drop(DAY)
+    found = audits(bench, hot=False).read(PATH).partitions
+    assert not any(each.cold for each in found[DAY].replicas)
+
+
 def test_an_audit_sees_what_a_dropped_table_left_just_now() -> None:
     bench = settled()
     move_by_leaders(bench)
     bench.servers.drop_table()
     assert audits(bench).read_anywhere(PATH).partitions.keys() == {DAY}
+    for replica in ("r1", "r2"):
+        bench.cold.delete(bench.part(replica))
+    with pytest.raises(NoSuchTable):
+        audits(bench).read_anywhere(PATH)
 
 
 def repair_behind(drifted: Drifted, kind: FindingKind) -> list[str]:
