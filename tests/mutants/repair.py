@@ -10,7 +10,7 @@ from mutants.mutant import Mutant
 
 _SAVING = "patched/repair/saving.py"
 _RESTORE = "patched/repair/restore.py"
-_CASE = "patched/repair/case.py"
+_JUDGED = "patched/repair/judged.py"
 _RUN = "patched/repair/run.py"
 _REMOVAL = "patched/repair/by_removal.py"
 _REGISTRATION = "patched/repair/by_registration.py"
@@ -60,10 +60,12 @@ MUTANTS = (
     Mutant(
         "a repair is in the journal after it was done",
         _RUN,
-        "    context.journal.record(Event.REPAIRING, (_repairing(row, context.backup) for row in rows))\n"
-        "    report.left.update(_remedied(case))\n",
-        "    report.left.update(_remedied(case))\n"
-        "    context.journal.record(Event.REPAIRING, (_repairing(row, context.backup) for row in rows))\n",
+        "        context.journal.record(Event.REPAIRING, announced)\n"
+        "        work.judged.update(rows)\n"
+        "        work.left.update(REMEDIES[case.kind](leased, again.judged))\n",
+        "        work.judged.update(rows)\n"
+        "        work.left.update(REMEDIES[case.kind](leased, again.judged))\n"
+        "        context.journal.record(Event.REPAIRING, announced)\n",
         ("patched/repair/test_run.py::test_a_repair_is_in_the_journal_before_and_after",),
     ),
     Mutant(
@@ -89,10 +91,10 @@ MUTANTS = (
     ),
     Mutant(
         "a server that falls silent does not keep what it may have",
-        _CASE,
-        "            if silent is not None:\n                left[each] = silent\n                continue\n",
-        "",
-        ("patched/repair/test_by_removal.py::test_a_server_that_falls_silent_meanwhile_keeps_it",),
+        _JUDGED,
+        "if verdict.kind is FindingKind.NOT_JUDGED:",
+        "if False:",
+        ("patched/repair/test_judged.py::test_a_server_that_is_silent_by_now_keeps_its_partition",),
     ),
     Mutant(
         "a cold ensemble that is not the right one counts as lost",
@@ -111,7 +113,7 @@ MUTANTS = (
     Mutant(
         "State of a partition with live cold parts becomes HOT with its ghosts",
         _REMOVAL,
-        "        and not any(replica.active for replica in evidence[each].replicas)\n",
+        "        and not any(replica.active for replica in evidence[each.partition_id].replicas)\n",
         "",
         ("patched/repair/test_by_removal.py::test_a_ghost_beside_what_is_alive",),
     ),
@@ -125,8 +127,8 @@ MUTANTS = (
     Mutant(
         "State is set to COLD while a queue entry waits that reads it",
         _STATE,
-        "            if refusal is not None:\n",
-        "            if False:\n",
+        "        if partition.partition_id in refused:\n",
+        "        if False:\n",
         ("patched/repair/test_by_state.py::test_state_is_left_while_a_queue_entry_waits_that_reads_it",),
     ),
     Mutant(
@@ -161,15 +163,15 @@ MUTANTS = (
     Mutant(
         "no gate is asked before parts are registered",
         _REGISTRATION,
-        "left.update({each: NotRepaired(why.reason, why.remedy) for each, why in refused.items()})",
-        "",
+        "left = {each: NotRepaired(why.reason, why.remedy) for each, why in refused.items()}",
+        "left: dict[str, NotRepaired] = {}",
         ("patched/repair/test_by_registration.py::test_a_gate_keeps_it",),
     ),
     Mutant(
         "State stays COLD of what hot registers again",
         _REGISTRATION,
-        "in_hot.append(SetData(facts.state.path",
-        "list(in_hot).append(SetData(facts.state.path",
+        "in_hot.append(SetData(partition.state.path",
+        "list(in_hot).append(SetData(partition.state.path",
         ("patched/repair/test_by_registration.py::test_a_cold_ensemble_that_is_lost",),
     ),
     Mutant(
@@ -203,17 +205,17 @@ MUTANTS = (
     Mutant(
         "copies that hot does not have are removed as different",
         _COPIES,
-        "        passed = [each for each in partitions if each.partition_id not in left]\n",
-        "        passed = partitions\n",
+        "passed = [each for each in read.partitions.values() if each.partition_id not in left]",
+        "passed = list(read.partitions.values())",
         ("patched/repair/test_by_copies.py::test_what_differs_beside_what_only_cold_has",),
     ),
     Mutant(
         "State is set without asking for the disks",
         _STATE,
-        "StateSetter(context.hot, context.cold, context.leases, context.servers, case.layout)",
-        "StateSetter(context.hot, context.cold, context.leases, __import__('ansible_collections.olap.partmove"
-        ".plugins.module_utils._partmove.gates.servers', fromlist=['_']).AssumeActive(), case.layout)",
-        ("patched/repair/test_by_state.py::test_a_state_that_would_not_be_true_is_left",),
+        "leased.lend(), context.servers, leased.case.layout",
+        "leased.lend(), __import__('ansible_collections.olap.partmove.plugins.module_utils._partmove"
+        ".gates.servers', fromlist=['_']).AssumeActive(), leased.case.layout",
+        ("patched/repair/test_case.py::test_state_stays_if_a_disk_has_more_than_it_was_judged_by",),
     ),
     Mutant(
         "an unregistered part is consistent",
@@ -225,8 +227,8 @@ MUTANTS = (
     Mutant(
         "a part that another server may have counts as dropped",
         _JUDGE,
-        "    if silent is not None:\n",
-        "    if silent is None and False:\n",
+        "    if silent is not None:\n        return Verdict(FindingKind.NOT_JUDGED, _names(missing),",
+        "    if silent is None and False:\n        return Verdict(FindingKind.NOT_JUDGED, _names(missing),",
         ("patched/repair/test_by_removal.py::test_while_a_server_is_silent_nothing_is_removed",),
     ),
 )

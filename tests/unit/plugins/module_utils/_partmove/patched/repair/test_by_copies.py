@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import UnlimitedPace
 from support.memory.arrange import create, create_cold, delete
 from support.memory.bench import DAY, OTHER, PART, PATH
 from support.memory.drifted import Drifted
@@ -19,6 +20,12 @@ from support.memory.synthetic import MINIMALISTIC
 
 PARTS = [f"replicas/{replica}/parts/{PART}" for replica in ("r1", "r2")]
 CHANGED = MINIMALISTIC[:-1] + b"\x23"
+
+
+class OneAtOnce(UnlimitedPace):
+    """Lets one part go at once."""
+
+    parts_at_once = 1
 
 
 @pytest.fixture
@@ -60,6 +67,16 @@ def test_while_the_other_tool_may_be_at_work(drifted: Drifted) -> None:
     assert left.keys() == {DAY, OTHER}
     assert "another tool may still be at work" in left[DAY].reason
     assert drifted.repair(FindingKind.FOREIGN, RepairOptions(quiet=0.0)).left == {}
+
+
+def test_a_shard_path_is_adopted_under_one_lease(drifted: Drifted) -> None:
+    """Batches after the first would find nothing that is foreign any more."""
+    path = f"replicas/r1/parts/{OTHER}_0_0_0"
+    create_cold(path, drifted.bench.hot.get(f"{PATH}/{path}")[0])(drifted.bench)
+    drifted.pace = OneAtOnce()
+    report = drifted.repair(FindingKind.FOREIGN, RepairOptions(quiet=0.0))
+    assert report.left == {}
+    assert {row.partition for row in report.repaired} == {DAY, OTHER}
 
 
 def differ_beside_what_is_cold(drifted: Drifted) -> None:

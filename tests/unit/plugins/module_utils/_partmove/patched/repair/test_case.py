@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The common part of repairs: a read under the lease of the partitions that still have the kind."""
+"""The common part of repairs: the lease, the fence, and the evidence read between them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,20 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.ma
     HotSide,
     TableId,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import LeaseHeld, PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    LeaseHeld,
+    LeaseLost,
+    PartMoveError,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import NotRepaired
-from support.memory.arrange import create_cold
-from support.memory.bench import LOCK, PART, PATH
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create
+from support.memory.arrange import create, create_cold, delete, write
+from support.memory.bench import DAY, LOCK, OTHER, PART, PATH
 from support.memory.drifted import Drifted
+from support.memory.drifts import DRIFTS, R1, STATE
+from support.memory.meanwhile import FIRST_UNDER_LEASE, before_answer, before_write, drifted_by
 from support.memory.synthetic import MINIMALISTIC
 
 STRAY = f"replicas/r9/parts/{PART}"
@@ -54,3 +62,71 @@ def test_a_marker_of_another_root_is_refused(drifted: Drifted) -> None:
     drifted.bench.cold.set(PATH, marker.encode())
     with pytest.raises(PartMoveError, match="Runs on .* meet at /elsewhere"):
         drifted.repair(FindingKind.ANOTHER_REPLICA)
+
+
+def test_state_stays_as_it_is_if_a_server_acts_after_the_judgement() -> None:
+    """The fence was read before the evidence, so the multi of the repair fails."""
+    drifted = drifted_by(PART, lambda drifted: drifted.bench.move())
+    create(R1, drifted.bench.cold.get(f"{PATH}/{R1}")[0])(drifted.bench)
+    write(STATE, b"HOT")(drifted.bench)
+    before_write(drifted, STATE, lambda: drifted.bench.servers.mutate(DAY))
+    report = drifted.repair(FindingKind.HALF_COLD)
+    assert report.left.keys() == {DAY}
+    assert drifted.done == []
+    assert drifted.bench.hot.get(f"{PATH}/{STATE}")[0] == b"HOT"
+
+
+def test_no_part_is_registered_if_a_server_acts_after_the_judgement() -> None:
+    drifted = drifted_by(PART, lambda drifted: delete(R1)(drifted.bench))
+    assert drifted.kinds()["r1"] is FindingKind.REGISTERED_FOR_ANOTHER
+    before_write(drifted, R1, lambda: drifted.bench.servers.mutate(DAY))
+    report = drifted.repair(FindingKind.REGISTERED_FOR_ANOTHER)
+    assert report.left.keys() == {DAY}
+    assert drifted.done == []
+    assert drifted.bench.hot.exists(f"{PATH}/{R1}") is None
+
+
+def test_the_fence_is_older_than_the_evidence() -> None:
+    """A server that acts while the disks are asked is noticed, too."""
+    drifted = drifted_by(PART, lambda drifted: delete(R1)(drifted.bench))
+    before_answer(drifted, FIRST_UNDER_LEASE, lambda: drifted.bench.servers.mutate(DAY))
+    report = drifted.repair(FindingKind.REGISTERED_FOR_ANOTHER)
+    assert report.left.keys() == {DAY}
+    assert drifted.bench.hot.exists(f"{PATH}/{R1}") is None
+
+
+def test_a_lease_that_is_lost_while_the_evidence_is_read_ends_the_repair() -> None:
+    drifted = drifted_by(PART, lambda drifted: create(STATE, b"COLD")(drifted.bench))
+
+    def another_run_takes_over() -> None:
+        drifted.bench.hot.delete(LOCK)
+        leases = drifted.bench.beside().context.leases
+        leases.release(leases.acquire(PATH))
+
+    before_answer(drifted, FIRST_UNDER_LEASE, another_run_takes_over)
+    with pytest.raises(LeaseLost):
+        drifted.repair(FindingKind.HOT_MARKED_COLD)
+    assert drifted.done == []
+    assert drifted.bench.journal.of(Event.REPAIRING) == []
+
+
+@pytest.mark.parametrize("name", DRIFTS)
+def test_moves_and_states_work_under_the_lease_of_the_judgement(name: str) -> None:
+    drifted = DRIFTS[name].made()
+    taken: list[str] = []
+    drifted.bench.hot_store.before = lambda multi: taken.extend(
+        op.path for op in multi if isinstance(op, Create) and op.path == LOCK
+    )
+    assert not drifted.repair(DRIFTS[name].kind).left
+    assert taken == [LOCK]
+
+
+def test_state_stays_if_a_disk_has_more_than_it_was_judged_by() -> None:
+    """Although cold is proven to be the ensemble of the table."""
+    drifted = drifted_by(PART, lambda drifted: drifted.bench.move(OTHER))
+    create(STATE, b"COLD")(drifted.bench)
+    stray = f"{DAY}_5_5_0"
+    before_answer(drifted, FIRST_UNDER_LEASE + 1, lambda: drifted.bench.servers.disk["r1"].add(stray))
+    report = drifted.repair(FindingKind.HOT_MARKED_COLD)
+    assert report.left.keys() == {DAY}
+    assert drifted.done == []

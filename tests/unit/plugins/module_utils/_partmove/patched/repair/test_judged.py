@@ -6,65 +6,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
     Row,
     ShardAudit,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
-    DiskParts,
+    audit_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.judge import Verdict
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair import run
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import (
+    RepairOptions,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
-from support.memory.arrange import create, create_cold, delete, mark_of_other_cluster, write
+from support.memory.arrange import create, create_cold, mark_of_other_cluster
 from support.memory.bench import DAY, OTHER, PART, PATH
 from support.memory.drifted import Drifted
 from support.memory.drifts import DRIFTS
+from support.memory.meanwhile import FIRST_UNDER_LEASE, before_answer, drifted_by, tables
 from support.memory.synthetic import MINIMALISTIC
-from support.memory.two_clusters import hash_of
 
 EVERY_OPTION = RepairOptions(cold_is_lost=True, replica_is_gone=True, quiet=0.0)
 STATE = f"block_numbers/{DAY}/State"
-R1, _R2 = (f"replicas/{replica}/parts/{PART}" for replica in ("r1", "r2"))
 
 
-def tables(drifted: Drifted) -> dict[str, bytes]:
-    """All data of the table in both ensembles."""
-    return {
-        f"{ensemble.name}{path}": data
-        for ensemble in (drifted.bench.hot_ensemble, drifted.bench.cold_ensemble)
-        for path, data in ensemble.data().items()
-        if path.startswith(PATH)
-    }
-
-
-def made(arrange: Callable[[Drifted], object] = lambda _drifted: None) -> Drifted:
-    drifted = Drifted()
-    drifted.disks.hashes[PART] = hash_of(drifted.bench, PART)
-    arrange(drifted)
-    return drifted
-
-
-def pretend(
-    monkeypatch: pytest.MonkeyPatch, kind: FindingKind, act: Callable[[], object] = lambda: None
-) -> None:
-    """Let the look without the lease find the kind, and something happen right after it."""
+def pretend(monkeypatch: pytest.MonkeyPatch, kind: FindingKind) -> None:
+    """Let the look without the lease find the kind."""
     rows = tuple(Row(PATH, DAY, replica, Verdict(kind, (PART,))) for replica in ("r1", "r2"))
     audits = iter([ShardAudit(PATH, rows)])
-    audit = run.audit_shard
 
-    def look(*arguments: object) -> ShardAudit:
+    def look(*arguments: Any) -> ShardAudit:
         found = next(audits, None)
-        if found is None:
-            return audit(*arguments)  # type: ignore[arg-type]
-        act()
-        return found
+        return audit_shard(*arguments) if found is None else found
 
     monkeypatch.setattr(run, "audit_shard", look)
 
@@ -73,7 +49,7 @@ def pretend(
 def test_a_move_that_ends_before_the_lease_keeps_its_partition(
     kind: FindingKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drifted = made()
+    drifted = drifted_by(PART)
     pretend(monkeypatch, kind)
 
     def another_run_moves() -> None:
@@ -120,7 +96,7 @@ def test_what_another_repair_did_before_the_lease_stays(name: str) -> None:
 
 
 def test_what_vanished_is_not_reported_as_repaired() -> None:
-    drifted = made()
+    drifted = drifted_by(PART)
     stray = f"replicas/r9/parts/{DAY}_7_7_0"
     create_cold(stray, MINIMALISTIC)(drifted.bench)
     create_cold("replicas/r9/parts/20200101_7_7_0", MINIMALISTIC)(drifted.bench)
@@ -134,7 +110,7 @@ def test_what_vanished_is_not_reported_as_repaired() -> None:
 
 
 def test_a_table_that_vanished_is_left() -> None:
-    drifted = made(lambda drifted: drifted.bench.move())
+    drifted = drifted_by(PART, lambda drifted: drifted.bench.move())
     drifted.bench.servers.drop_table()
 
     def forget() -> None:
@@ -148,7 +124,7 @@ def test_a_table_that_vanished_is_left() -> None:
 
 def test_only_the_replicas_of_the_kind_count_as_repaired() -> None:
     """A replica that another process has repaired meanwhile is none of the work of this repair."""
-    drifted = made()
+    drifted = drifted_by(PART)
     for replica in ("r8", "r9"):
         create_cold(f"replicas/{replica}/parts/{PART}", MINIMALISTIC)(drifted.bench)
     drifted.bench.before_lease(lambda: drifted.bench.cold.delete(f"{PATH}/replicas/r8", recursive=True))
@@ -179,69 +155,11 @@ def test_what_another_cluster_owns_by_now_is_left_whatever_its_kind(name: str) -
     assert tables(drifted) == after
 
 
-def test_a_repair_that_changed_nothing_is_not_reported_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    drifted = made(lambda drifted: create(STATE, b"COLD")(drifted.bench))
-    monkeypatch.setattr(run, "REMEDIES", {FindingKind.HOT_MARKED_COLD: lambda _leased, _judged: {}})
+def test_a_server_that_is_silent_by_now_keeps_its_partition() -> None:
+    """Also if another replica still has the kind, and moves would go on."""
+    drifted = drifted_by(PART, lambda drifted: create(STATE, b"COLD")(drifted.bench))
+    before_answer(drifted, FIRST_UNDER_LEASE, lambda: drifted.disks.silent.add("r2"))
     report = drifted.repair(FindingKind.HOT_MARKED_COLD)
-    assert report.repaired == []
-    assert "the kind is still the same" in report.left[DAY].reason
-
-
-def test_what_cannot_be_judged_afterwards_is_not_reported_as_repaired() -> None:
-    drifted = made(lambda drifted: create(STATE, b"COLD")(drifted.bench))
-    drifted.bench.hot_store.after = lambda multi: (
-        drifted.disks.silent.add("r2") if any(op.path == f"{PATH}/{STATE}" for op in multi) else None
-    )
-    report = drifted.repair(FindingKind.HOT_MARKED_COLD)
-    assert report.repaired == []
-    assert "could not be checked afterwards" in report.left[DAY].reason
-    assert drifted.bench.hot.get(f"{PATH}/{STATE}")[0] == b"HOT"
-
-
-def before_write(drifted: Drifted, path: str, act: Callable[[], object]) -> None:
-    """Do something right before the first multi to hot that writes the znode."""
-    left = [act]
-    drifted.bench.hot_store.before = lambda multi: (
-        left.pop()() if left and any(op.path == f"{PATH}/{path}" for op in multi) else None
-    )
-
-
-def test_state_stays_as_it_is_if_a_server_acts_after_the_judgement() -> None:
-    """The fence was read before the evidence, so the multi of the repair fails."""
-    drifted = made(lambda drifted: drifted.bench.move())
-    create(R1, drifted.bench.cold.get(f"{PATH}/{R1}")[0])(drifted.bench)
-    write(STATE, b"HOT")(drifted.bench)
-    before_write(drifted, STATE, lambda: drifted.bench.servers.mutate(DAY))
-    report = drifted.repair(FindingKind.HALF_COLD)
     assert report.left.keys() == {DAY}
     assert drifted.done == []
-    assert drifted.bench.hot.get(f"{PATH}/{STATE}")[0] == b"HOT"
-
-
-def test_no_part_is_registered_if_a_server_acts_after_the_judgement() -> None:
-    drifted = made(lambda drifted: delete(R1)(drifted.bench))
-    assert drifted.kinds()["r1"] is FindingKind.REGISTERED_FOR_ANOTHER
-    before_write(drifted, R1, lambda: drifted.bench.servers.mutate(DAY))
-    report = drifted.repair(FindingKind.REGISTERED_FOR_ANOTHER)
-    assert report.left.keys() == {DAY}
-    assert drifted.done == []
-    assert drifted.bench.hot.exists(f"{PATH}/{R1}") is None
-
-
-def test_the_fence_is_older_than_the_evidence() -> None:
-    """A server that acts while the disks are asked is noticed, too."""
-    drifted = made(lambda drifted: delete(R1)(drifted.bench))
-    context = drifted.context()
-    parts, asked = context.disks.parts, list[str]()
-
-    def act(*arguments: str) -> DiskParts:
-        asked.append(arguments[1])
-        # Two reads without the lease ask both servers twice.
-        if len(asked) == 5:
-            drifted.bench.servers.mutate(DAY)
-        return parts(*arguments)
-
-    drifted.disks.parts = act  # type: ignore[method-assign]
-    report = drifted.repair(FindingKind.REGISTERED_FOR_ANOTHER)
-    assert report.left.keys() == {DAY}
-    assert drifted.bench.hot.exists(f"{PATH}/{R1}") is None
+    assert drifted.bench.hot.get(f"{PATH}/{STATE}")[0] == b"COLD"

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
@@ -14,15 +16,26 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair import run
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import (
+    LeasedCase,
+    NotRepaired,
+    RepairOptions,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.judged import (
+    JudgedPartition,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import UnlimitedPace
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete
-from support.memory.arrange import create
+from support.memory.arrange import create, write
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH
 from support.memory.drifted import Drifted
 from support.memory.drifts import DRIFTS, Drift
+from support.memory.meanwhile import drifted_by
+
+STATE = f"block_numbers/{DAY}/State"
 
 
 @pytest.fixture
@@ -124,3 +137,57 @@ def test_a_repair_waits_between_partitions_while_it_has_no_lock(drifted: Drifted
 
     drifted.pace = UnlimitedPace()
     assert {row.partition for row in drifted.repair(FindingKind.HOT_MARKED_COLD).repaired} == {OTHER}
+
+
+def test_a_repair_that_changed_nothing_is_not_reported_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    drifted = drifted_by(PART, lambda drifted: create(STATE, b"COLD")(drifted.bench))
+    monkeypatch.setattr(run, "REMEDIES", {FindingKind.HOT_MARKED_COLD: lambda _leased, _judged: {}})
+    report = drifted.repair(FindingKind.HOT_MARKED_COLD)
+    assert report.repaired == []
+    assert "the kind is still the same" in report.left[DAY].reason
+
+
+def test_what_cannot_be_judged_afterwards_is_not_reported_as_repaired() -> None:
+    drifted = drifted_by(PART, lambda drifted: create(STATE, b"COLD")(drifted.bench))
+    drifted.bench.hot_store.after = lambda multi: (
+        drifted.disks.silent.add("r2") if any(op.path == f"{PATH}/{STATE}" for op in multi) else None
+    )
+    report = drifted.repair(FindingKind.HOT_MARKED_COLD)
+    assert report.repaired == []
+    assert "could not be checked afterwards" in report.left[DAY].reason
+    assert drifted.bench.hot.get(f"{PATH}/{STATE}")[0] == b"HOT"
+
+
+def test_what_a_remedy_left_is_not_reported_as_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
+    drifted = drifted_by(PART, lambda drifted: create(STATE, b"COLD")(drifted.bench))
+    left = NotRepaired("what", "remedy")
+
+    def set_by_somebody_else(
+        _leased: LeasedCase, _judged: Sequence[JudgedPartition]
+    ) -> dict[str, NotRepaired]:
+        write(STATE, b"HOT")(drifted.bench)
+        return {DAY: left}
+
+    monkeypatch.setattr(run, "REMEDIES", {FindingKind.HOT_MARKED_COLD: set_by_somebody_else})
+    report = drifted.repair(FindingKind.HOT_MARKED_COLD)
+    assert (report.repaired, report.left) == ([], {DAY: left})
+
+
+def test_every_batch_is_judged_under_its_own_lease() -> None:
+    drifted = drifted_by(PART)
+    for each in (DAY, OTHER):
+        create(f"block_numbers/{each}/State", b"COLD")(drifted.bench)
+
+    class Moving(UnlimitedPace):
+        """Lets another process set State right before the second batch."""
+
+        parts_at_once = 1
+
+        def wait(self, parts: int, clock: Clock) -> None:
+            if drifted.done:
+                write(f"block_numbers/{OTHER}/State", b"HOT")(drifted.bench)
+
+    drifted.pace = Moving()
+    report = drifted.repair(FindingKind.HOT_MARKED_COLD)
+    assert {row.partition for row in report.repaired} == {DAY}
+    assert report.left[OTHER].reason == "it is hot by now, no longer hot_marked_cold"
