@@ -37,7 +37,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, Outcome
+from explore.other_cluster import OtherCluster
+from explore.repairs import repair_all
 from explore.schedule import Settings
+from support.memory.disks import SimulatedDisks
 from support.memory.interleaving import Script, WatchedStore
 from support.memory.memory import ManualClock, MemoryEnsemble, MemoryStore
 from support.memory.moves import make_world
@@ -97,6 +100,7 @@ class Runs:
         self._scene = scene
         self._by_ledger = by_ledger
         self._other_cold = MemoryEnsemble("other", scene.clock, 3)
+        self._other_cluster = OtherCluster(scene)
 
     def start(self, settings: Settings, script: Script) -> Process:
         """Connect a run to both ensembles."""
@@ -122,6 +126,10 @@ class Runs:
             return told(reheat_shard(process.context, PATH, WANTED))
         if goal == "downgrade":
             return self._downgrade(process)
+        if goal == "repair":
+            return repair_all(process.context, SimulatedDisks(self._scene.servers), PATH)
+        if goal == "other cluster":
+            return self._other_cluster.run(process.cold, is_guarded=not process.settings.other_cold)
         return str(self.set_state(process, partition, State[goal.split(" ")[1]]))
 
     def move(self, process: Process, partitions: Sequence[str] = WANTED) -> PatchedReport:

@@ -30,7 +30,13 @@ KINDS = {
     "two parts, behind": TWO_PARTS_BEHIND,
 }
 STARTS = ("hot", "cold", "back", "back for ten minutes")
-GOALS = ("move", "move", "move", "reheat", "reheat", "reheat", "state HOT", "state COLD", "downgrade")
+GOALS = (
+    *("move", "move", "move", "reheat", "reheat", "reheat"),
+    *("repair", "repair", "repair"),
+    *("state HOT", "state COLD", "downgrade"),
+    *("other cluster", "other cluster"),
+)
+"""What runs are for. The other cluster has a table at the same path, and is given the same cold ensemble."""
 
 ON_A_PARTITION = (
     "insert",
