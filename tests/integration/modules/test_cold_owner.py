@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
@@ -54,12 +55,12 @@ def test_a_table_is_taken_over_with_the_consent_of_its_cluster(pair: Pair, table
 
     # Nobody is asked for a proof by the disks where the other cluster consents.
     servers = {"endpoints": {"r1": "127.0.0.1:1", "r2": "127.0.0.1:1"}}
-    take = {"state": "taken", "shard_paths": [table.path], "clickhouse": servers}
+    take: dict[str, Any] = {"state": "taken", "shard_paths": [table.path], "clickhouse": servers}
     unproven = other.call("cold_owner", **take)
     assert unproven["failed"]
     assert f"Nothing proves that {table.path} in cold is of this cluster" in unproven["msg"]
     assert pair.trees_below(table.path) == before
-    give = {"state": "given", "shard_paths": [table.path], "to": bound["hot_id"]}
+    give: dict[str, Any] = {"state": "given", "shard_paths": [table.path], "to": bound["hot_id"]}
     assert pair.call("cold_owner", check=True, **give)["changed"]
     assert [pair.call("cold_owner", **give)["changed"] for _run in range(2)] == [True, False]
     assert other.call("cold_owner", check=True, **take)["changed"]
