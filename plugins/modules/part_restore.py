@@ -12,15 +12,23 @@ version_added: 0.1.0
 description:
   - Reads a backup file of M(olap.partmove.part_repair). A repair writes this file before each deletion or
     change of a znode. The module creates missing znodes, and resets the data of changed znodes.
-  - Works under the lock of the shard path, and refuses a table that was recreated after the backup.
-  - Audit the shard path afterwards. The restored znodes were inconsistent before the repair.
+  - Works under the lock of the shard path, and queries the servers of all replicas.
+  - Restores each partition whole or not at all, and only if nothing changed since the repair. State, the
+    names of the parts in both ensembles, and each znode of the backup have to be as the repair left them.
+  - Leaves a partition that would not be consistent afterwards. A restore cannot make a finding that the audit
+    does not report now.
+  - Refuses a table that was recreated after the backup, and a backup of other ensembles.
 notes:
   - Znodes that the repair created stay.
+  - The marker of the shard path in cold and the record of the cold ensemble in hot are never written.
+  - For a repair that was killed, and for a backup of an earlier version, the module creates missing znodes,
+    but resets none.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
   - olap.partmove.ensembles
   - olap.partmove.ensembles.lock
+  - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
@@ -36,6 +44,8 @@ options:
     description: The backup file, on the host that runs the module.
     type: path
     required: true
+  clickhouse:
+    required: true
 seealso:
   - module: olap.partmove.part_repair
   - module: olap.partmove.part_audit_info
@@ -49,7 +59,16 @@ EXAMPLES = r"""
       hosts: [hot1:2181, hot2:2181, hot3:2181]
     cold:
       hosts: [cold1:2181, cold2:2181, cold3:2181]
+    clickhouse:
+      user: monitor
+      password: "{{ monitor_password }}"
     backup: "{{ repaired.backup }}"
+  check_mode: true
+  register: restored
+
+- name: Show what would be done with each znode
+  ansible.builtin.debug:
+    var: restored.rows
 """
 
 RETURN = r"""
@@ -70,6 +89,29 @@ set_back:
   type: list
   elements: str
   sample: ["hot: /clickhouse/tables/01/hits/block_numbers/20191201/State"]
+rows:
+  description:
+    - Each znode of the backup, sorted by ensemble and path. After an error, the rows that were not reached
+      are missing.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    ensemble:
+      description: V(hot) or V(cold).
+      type: str
+    path:
+      description: Path of the znode.
+      type: str
+    action:
+      description: V(created), V(set_back), V(unchanged) or V(left); in check mode, the planned action.
+      type: str
+    reason:
+      description: Reason for leaving the znode as it is; otherwise empty.
+      type: str
+    remedy:
+      description: Next step for the partition of the znode; otherwise empty.
+      type: str
 """
 
 from collections.abc import Mapping
@@ -88,6 +130,7 @@ def main() -> None:
             "cold": argspec.ensemble(),
             "coordination_root": argspec.COORDINATION_ROOT,
             "lock_wait": argspec.LOCK_WAIT,
+            "clickhouse": argspec.clickhouse(required=True),
             "backup": {"type": "path", "required": True},
             "journal": {"type": "path"},
         },

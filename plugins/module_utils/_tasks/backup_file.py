@@ -14,8 +14,15 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from .._partmove.errors import PartMoveError
-from .._partmove.patched.repair.backup import BackupHeader, SavedZnode, parse_backup
-from .._partmove.tree.znodes import Znode
+from .._partmove.patched.repair.backup import (
+    Backup,
+    BackupHeader,
+    BackupLine,
+    PartitionLeft,
+    SavedZnode,
+    parse_backup,
+)
+from .._partmove.patched.repair.saving import SavedWrite
 
 
 class BackupFile:
@@ -30,10 +37,24 @@ class BackupFile:
         self._folder = Path(folder)
         self._header = header
         self._file: BinaryIO | None = None
+        self._created: list[SavedWrite] = []
 
-    def save(self, ensemble: str, znodes: Sequence[Znode]) -> None:
+    def save(self, writes: Sequence[SavedWrite]) -> None:
         """Append the znodes. All are on disk on return. Raises PartMoveError if they cannot be written."""
-        lines = [SavedZnode.of(ensemble, each).encode() for each in znodes]
+        if self._file is None and not any(isinstance(each, SavedZnode) for each in writes):
+            # A repair that only creates znodes overwrites nothing, and needs no file.
+            self._created.extend(writes)
+            return
+        self._append([*self._created, *writes])
+        self._created.clear()
+
+    def save_left(self, partitions: Sequence[PartitionLeft]) -> None:
+        """Append the state in which the repair leaves the partitions. Raises as `save` does."""
+        if self._file is not None:
+            self._append(partitions)
+
+    def _append(self, added: Sequence[BackupLine]) -> None:
+        lines = [each.encode() for each in added]
         try:
             if self._file is None:
                 self._file = self._open()
@@ -74,7 +95,7 @@ def _name_of(header: BackupHeader) -> str:
     return f"{stamp}-{header.kind}-{quote(header.shard_path, safe='')}.jsonl"[:_LONGEST]
 
 
-def read_backup(path: str) -> tuple[BackupHeader, list[SavedZnode]]:
+def read_backup(path: str) -> Backup:
     """Return the contents. Raises PartMoveError for an unreadable file, FormatError for another format."""
     try:
         data = Path(path).read_bytes()

@@ -17,14 +17,14 @@ from .._partmove.journal.events import Event
 from .._partmove.journal.port import Journal
 from .._partmove.lease.two_ensembles import check_different_history
 from .._partmove.patched.audit.kind import FindingKind
-from .._partmove.patched.repair.backup import BackupHeader
+from .._partmove.patched.parts.pair import read_pair
+from .._partmove.patched.repair.backup import BackupHeader, PartitionLeft
 from .._partmove.patched.repair.case import RepairContext, RepairOptions
 from .._partmove.patched.repair.run import REMEDIES, RepairReport, repair_shard
-from .._partmove.patched.repair.saving import SavingStore
+from .._partmove.patched.repair.saving import SavedWrite, SavingStore
 from .._partmove.shard.fence import no_table
 from .._partmove.text import format_time, parse_duration
 from .._partmove.tree.ports import ZnodeStore
-from .._partmove.tree.znodes import Znode
 from .backup_file import BackupFile
 from .journal_file import journalled_run
 from .pacing import PaceOptions
@@ -92,8 +92,11 @@ class PartRepair:
         if in_hot is None and in_cold is None:
             raise no_table(self._layout)
         moment = format_time(int(resources.clock.now() * 1000))
-        czxid = 0 if in_hot is None else in_hot.stat.czxid
-        header = BackupHeader(moment, self._layout.path, czxid, self._kind.value)
+        czxid, ctime = (0, 0) if in_hot is None else (in_hot.stat.czxid, in_hot.stat.ctime)
+        pair = read_pair(hot, cold, self._locks.root)
+        header = BackupHeader(
+            moment, self._layout.path, czxid, self._kind.value, ctime, pair.hot_id, pair.cold_id
+        )
         if not self._check_mode:
             self._backup = BackupFile(self._params["backup"], header)
             resources.close_at_end(self._backup)
@@ -116,6 +119,7 @@ class PartRepair:
             resources.open_pace(self._pace, progress.announce),
             SERVERS_AT_ONCE,
             report_progress,
+            self._save_left,
         )
         work = {"work": f"{self._kind.value} of {self._layout.path}", "shard_paths": 1}
         with journalled_run(journal, "part_repair", (hot, cold), work, self._counts):
@@ -130,9 +134,13 @@ class PartRepair:
 
         return SavingStore(store, name, self._save, announce, self._done)
 
-    def _save(self, ensemble: str, znodes: Sequence[Znode]) -> None:
+    def _save(self, writes: Sequence[SavedWrite]) -> None:
         if self._backup is not None:
-            self._backup.save(ensemble, znodes)
+            self._backup.save(writes)
+
+    def _save_left(self, partitions: Sequence[PartitionLeft]) -> None:
+        if self._backup is not None:
+            self._backup.save_left(partitions)
 
     def _counts(self) -> dict[str, int]:
         """Return the numbers of repaired and left partitions."""

@@ -36,7 +36,7 @@ def read_registrations(path: str, layout: ShardLayout) -> list[SavedZnode]:
             remedy="Give a backup of part_repair, a journal, or a file written by registrations.py, on the"
             "  host that runs the module",
         ) from error
-    return read_backup(path)[1]
+    return read_backup(path).saved
 
 
 def _format_of(line: bytes) -> object:

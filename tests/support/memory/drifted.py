@@ -16,6 +16,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     BackupHeader,
+    BackupLine,
+    PartitionLeft,
     SavedZnode,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import (
@@ -27,12 +29,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
     repair_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.saving import (
+    SavedWrite,
     SavingStore,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, UnlimitedPace
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.disks import SimulatedDisks
 from support.memory.moves import make_world
@@ -42,17 +44,22 @@ from support.memory.probe import SimulatedProbe
 class Drifted:
     """A bench whose servers are asked.
 
-    saved: what repairs kept, in order. done: what they did, in words. announced: what they told before, a
-    list a multi.
+    lines: what repairs wrote into the backup, in order. done: what they did, in words. announced: what they
+    told before, a list a multi.
     """
 
     def __init__(self) -> None:
         self.bench = Bench()
         self.disks = SimulatedDisks(self.bench.servers)
-        self.saved: list[SavedZnode] = []
+        self.lines: list[BackupLine] = []
         self.done: list[str] = []
         self.announced: list[list[str]] = []
         self.pace: Pace = UnlimitedPace()
+
+    @property
+    def saved(self) -> list[SavedZnode]:
+        """What repairs kept, in order."""
+        return [each for each in self.lines if isinstance(each, SavedZnode)]
 
     def evidence(self) -> EvidenceReader:
         """What reads the evidence for audits."""
@@ -98,6 +105,7 @@ class Drifted:
             self.disks,
             "/backups/one",
             self.pace,
+            save_left=self._save_left,
         )
 
     def header(self, kind: FindingKind) -> BackupHeader:
@@ -107,5 +115,8 @@ class Drifted:
     def _announce(self, multis: Sequence[Sequence[str]]) -> None:
         self.announced += [list(each) for each in multis]
 
-    def _save(self, ensemble: str, znodes: Iterable[Znode]) -> None:
-        self.saved += [SavedZnode.of(ensemble, each) for each in znodes]
+    def _save(self, writes: Iterable[SavedWrite]) -> None:
+        self.lines += writes
+
+    def _save_left(self, partitions: Iterable[PartitionLeft]) -> None:
+        self.lines += partitions

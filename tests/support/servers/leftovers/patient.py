@@ -30,9 +30,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
     repair_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.saving import (
+    SavedWrite,
     SavingStore,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.servers.leftovers.ground import Ground, Scene, kinds_of
 from support.servers.moving import make_later_world
 from support.servers.registered import Registry
@@ -123,8 +123,8 @@ class Repairs:
     def _repair(self, kind: FindingKind) -> None:
         mover, saved, done = self.ground.mover, list[SavedZnode](), list[str]()
 
-        def save(ensemble: str, znodes: Iterable[Znode]) -> None:
-            saved.extend(SavedZnode.of(ensemble, each) for each in znodes)
+        def save(writes: Iterable[SavedWrite]) -> None:
+            saved.extend(each for each in writes if isinstance(each, SavedZnode))
 
         later = make_later_world(mover.hot, mover.cold, _LATER)
         probe = self.ground.probe()

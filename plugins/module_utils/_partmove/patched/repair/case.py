@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...errors import NoSuchTable, PartMoveError
+from ...errors import LeaseLost, NoSuchTable, PartMoveError
 from ...formats.layout import ShardLayout
 from ...gates.readiness import AssumePatched
 from ...gates.servers import ServerCheck
@@ -28,7 +28,8 @@ from ..audit.kind import FindingKind
 from ..audit.reader import EvidenceReader, ShardEvidence
 from ..move.run import MoveContext
 from ..parts.leased_shard import LeasedShard
-from .backup import SavedZnode
+from .backup import PartitionLeft, SavedZnode
+from .left import read_left
 
 
 class NotRepaired(NamedTuple):
@@ -45,6 +46,10 @@ class NotRepaired(NamedTuple):
 
 def _no_progress(_expected: int, _done: int) -> None:
     """Ignore the progress."""
+
+
+def _save_nothing(_left: Sequence[PartitionLeft]) -> None:
+    """Save nothing, as without a backup."""
 
 
 class RepairContext(NamedTuple):
@@ -64,6 +69,9 @@ class RepairContext(NamedTuple):
     """Maximum number of servers to ask for their disks at the same time."""
     on_progress: Callable[[int, int], object] = _no_progress
     """Called with the number of additional partitions to repair, and the number of newly processed ones."""
+
+    save_left: Callable[[Sequence[PartitionLeft]], object] = _save_nothing
+    """Called under the lease with the state in which the repair leaves partitions."""
 
     def for_moves(self, leases: Leases) -> MoveContext:
         """Return the context for bringing partitions back; a repair never makes a partition cold."""
@@ -86,12 +94,14 @@ class RepairOptions:
     quiet: seconds without a write of another tool before its copies are adopted.
     cold_is_lost: the cold ensemble of the parts is gone for good.
     replica_is_gone: the servers of replicas missing in hot are gone for good.
+    without_hashes: parts of other tools are adopted by name where a server shows no hash of its parts.
     """
 
     registrations: Sequence[SavedZnode] = ()
     quiet: float = 3600.0
     cold_is_lost: bool = False
     replica_is_gone: bool = False
+    without_hashes: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +122,9 @@ class RepairCase:
         """
         lease = self.context.leases.acquire(self.layout.path)
         try:
-            yield LeasedCase.read(self, lease)
+            leased = LeasedCase.read(self, lease)
+            yield leased
+            leased.save_left()
         finally:
             self.context.leases.release(lease)
 
@@ -170,6 +182,14 @@ class LeasedCase(NamedTuple):
             evidence = reader.read(self.case.layout.path, content_of=evidence.partitions)
         self.shard.confirm()
         return evidence
+
+    def save_left(self) -> None:
+        """Save the state in which the repair leaves the partitions, unless the lease is lost by now."""
+        case, context = self.case, self.case.context
+        left = read_left(context.hot, context.cold, case.layout, case.partition_ids)
+        with suppress(LeaseLost):
+            self.shard.confirm()
+            context.save_left(left)
 
     def lend(self) -> HeldLease:
         """Return the lease for one run with the means of moves, which takes it once."""

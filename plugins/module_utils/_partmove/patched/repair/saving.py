@@ -2,19 +2,23 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A store that saves every znode before its deletion or change, and reports its writes."""
+"""A store that saves every znode before its deletion or change, with what the write leaves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Union
 
 from ...tree.delegating import DelegatingStore
 from ...tree.ports import ZnodeStore
-from ...tree.znodes import Committed, Create, Delete, Multi, Op, Outcome, SetData, Znode
+from ...tree.znodes import Committed, Create, Delete, Multi, Op, Outcome, SetData
 from ...zip_strict import zip_strict
+from .backup import DELETED, Left, SavedZnode, WrittenZnode
 
-Save = Callable[[str, Sequence[Znode]], None]
-"""Saves the znodes of an ensemble (``hot`` or ``cold``). When it returns, they are on disk."""
+SavedWrite = Union[SavedZnode, WrittenZnode]
+
+Save = Callable[[Sequence[SavedWrite]], None]
+"""Saves znodes with what the next writes leave of them. When it returns, they are on disk."""
 
 Announce = Callable[[Sequence[Sequence[str]]], None]
 """Takes the planned writes in words, one list per multi. When it returns, they are on disk."""
@@ -42,18 +46,9 @@ class SavingStore(DelegatingStore):
         exactly the overwritten data. Raises the errors of ``save`` and ``announce`` with nothing sent.
         """
         made = [*multis]
-        versions = {
-            op.path: op.version for multi in made for op in multi if isinstance(op, (Delete, SetData))
-        }
-        paths = sorted(versions)
-        current = self.inner.read(paths) if paths else []
-        saved = [
-            znode
-            for path, znode in zip_strict(paths, current)
-            if znode is not None and znode.stat.version == versions[path]
-        ]
+        saved = self._saved([op for multi in made for op in multi])
         if saved:
-            self._save(self._ensemble, saved)
+            self._save(saved)
         writes = [[_in_words(self._ensemble, op) for op in multi if _changes(op)] for multi in made]
         self._announce([words for words in writes if words])
         outcomes = self.inner.commit(made)
@@ -61,6 +56,31 @@ class SavingStore(DelegatingStore):
             if isinstance(outcome, Committed):
                 self._done.extend(words)
         return outcomes
+
+    def _saved(self, ops: Sequence[Op]) -> list[SavedWrite]:
+        """Return the znodes to be deleted or changed, and the writes to znodes of this commit itself.
+
+        An operation whose version does not fit will be rejected: it leaves nothing, and overwrites nothing.
+        """
+        paths = sorted({op.path for op in ops if isinstance(op, (Delete, SetData))})
+        current = dict(zip_strict(paths, self.inner.read(paths) if paths else []))
+        versions = {path: None if znode is None else znode.stat.version for path, znode in current.items()}
+        saved: list[SavedWrite] = []
+        for op in ops:
+            if isinstance(op, Create):
+                left = Left(op.data, 0)
+            elif isinstance(op, (Delete, SetData)) and versions[op.path] == op.version:
+                left = DELETED if isinstance(op, Delete) else Left(op.data, op.version + 1)
+            else:
+                continue
+            znode = None if isinstance(op, Create) else current[op.path]
+            current[op.path] = None
+            versions[op.path] = None if left is DELETED else left.version
+            if znode is None:
+                saved.append(WrittenZnode(self._ensemble, op.path, left))
+            else:
+                saved.append(SavedZnode.of(self._ensemble, znode, left))
+        return saved
 
 
 def _changes(op: Op) -> bool:

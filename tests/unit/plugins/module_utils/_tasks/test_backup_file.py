@@ -15,18 +15,26 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError, PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
+    DELETED,
+    Backup,
     BackupHeader,
+    Left,
+    PartitionLeft,
     SavedZnode,
+    WrittenZnode,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.backup_file import BackupFile, read_backup
 
 Maker = Callable[..., BackupFile]
 HEADER = BackupHeader("2026-11-22T06:00:00.000Z", "/clickhouse/tables/01/hits", 7, "ghost")
 
 
-def znode(name: str) -> Znode:
-    return Znode(f"{HEADER.shard_path}/{name}", b"\x00\xff", Stat(5, 5, 0, 0, 3, 0, 0, 0, 2, 0, 5))
+CREATED = WrittenZnode("hot", f"{HEADER.shard_path}/c", Left(b"new", 0))
+PARTITION = PartitionLeft("20190101", Left(b"HOT", 1), {"r1": ["20190101_0_0_0"]}, {})
+
+
+def saved(name: str, ensemble: str = "cold") -> SavedZnode:
+    return SavedZnode(ensemble, f"{HEADER.shard_path}/{name}", b"\x00\xff", 3, DELETED)
 
 
 @pytest.fixture
@@ -49,38 +57,50 @@ def test_no_file_exists_before_the_first_save(tmp_path: Path, make: Maker) -> No
 
 def test_saved_znodes_can_be_read_before_the_file_is_closed(tmp_path: Path, make: Maker) -> None:
     backup = make(tmp_path)
-    backup.save("cold", [znode("a"), znode("b")])
-    backup.save("hot", [znode("a")])
+    backup.save([saved("a"), saved("b")])
+    backup.save([saved("a", "hot")])
     (path,) = tmp_path.iterdir()
     assert backup.path == str(path)
     assert path.name == "2026-11-22T060000.000Z-ghost-%2Fclickhouse%2Ftables%2F01%2Fhits.jsonl"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    saved = [
-        SavedZnode(ensemble, f"{HEADER.shard_path}/{name}", b"\x00\xff", 3)
-        for ensemble, name in (("cold", "a"), ("cold", "b"), ("hot", "a"))
-    ]
-    assert read_backup(str(path)) == (HEADER, saved)
+    assert read_backup(str(path)) == Backup.of(HEADER, [saved("a"), saved("b"), saved("a", "hot")])
+
+
+def test_a_repair_that_only_creates_needs_no_file(tmp_path: Path, make: Maker) -> None:
+    backup = make(tmp_path)
+    backup.save([CREATED])
+    backup.save_left([PARTITION])
+    assert (backup.path, list(tmp_path.iterdir())) == ("", [])
+
+
+def test_created_znodes_are_in_a_file_that_is_needed_later(tmp_path: Path, make: Maker) -> None:
+    backup = make(tmp_path)
+    backup.save([CREATED])
+    backup.save([saved("a")])
+    backup.save([CREATED])
+    backup.save_left([PARTITION])
+    assert read_backup(backup.path) == Backup(HEADER, [saved("a")], [CREATED, CREATED], [PARTITION])
 
 
 def test_an_existing_file_is_never_overwritten(tmp_path: Path, make: Maker) -> None:
-    make(tmp_path).save("cold", [znode("a")])
+    make(tmp_path).save([saved("a")])
     (path,) = tmp_path.iterdir()
     before = path.read_bytes()
     with pytest.raises(PartMoveError, match=f"^No backup can be written to {tmp_path}: File exists"):
-        make(tmp_path).save("cold", [znode("b")])
+        make(tmp_path).save([saved("b")])
     assert path.read_bytes() == before
 
 
 def test_the_name_of_a_long_path_is_cut(tmp_path: Path, make: Maker) -> None:
     header = HEADER._replace(shard_path="/" + "/".join(["a" * 60] * 6))
     backup = make(tmp_path, header)
-    backup.save("cold", [znode("a")])
+    backup.save([saved("a")])
     assert read_backup(backup.path)[0] == header
 
 
 def test_a_missing_folder_is_reported(tmp_path: Path, make: Maker) -> None:
     with pytest.raises(PartMoveError) as refused:
-        make(tmp_path / "none").save("cold", [znode("a")])
+        make(tmp_path / "none").save([saved("a")])
     assert refused.value.message == (
         f"No backup can be written to {tmp_path}/none: No such file or directory;"
         " nothing was changed without a backup"

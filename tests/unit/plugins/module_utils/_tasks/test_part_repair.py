@@ -165,7 +165,7 @@ def test_check_repair_and_repair_again(unmarked: Repairs) -> None:
 def test_the_backup_has_what_was_changed_and_is_for_its_owner_alone(unmarked: Repairs) -> None:
     path = Path(unmarked.run()["backup"])
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    header, saved = parse_backup(path.read_bytes(), str(path))
+    header, saved, _written, _left = parse_backup(path.read_bytes(), str(path))
     assert (header.shard_path, header.kind) == (PATH, "cold_unmarked")
     assert header.czxid == unmarked.bench.hot.get(PATH)[1].czxid
     assert [(each.ensemble, each.path, each.data) for each in saved] == [("hot", STATE, b"HOT")]

@@ -17,34 +17,32 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
     SameEnsemble,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
-    BackupHeader,
-    SavedZnode,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import part_restore as task_file
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_restore import PartRestore
-from support.memory.bench import DAY, PART, PATH, Bench
+from support.memory.bench import DAY, PART, PATH
 from support.memory.resources import MemoryResources
-from support.memory.synthetic import MINIMALISTIC
+from support.memory.restores import Restores
 
-STATE = f"{PATH}/block_numbers/{DAY}/State"
-COPY = f"{PATH}/replicas/r1/parts/{PART}"
+STATE = f"hot: {PATH}/block_numbers/{DAY}/State"
+COPIES = [f"cold: {PATH}/replicas/{replica}/parts/{PART}" for replica in ("r1", "r2")]
 
 
 class Backup:
-    """A bench, and a backup as a repair of its table would write."""
+    """A repaired table whose disks are back, and the backup of the repair in a file."""
 
-    def __init__(self, path: Path) -> None:
-        self.bench = Bench()
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.lost = Restores.of_lost_disks()
+        self.bench = self.lost.bench
         self.path = path
-        self.bench.hot.create(STATE, b"HOT")
-        self.czxid = int(self.bench.hot.get(PATH)[1].czxid)
+        monkeypatch.setattr(task_file, "probe_of", lambda _settings: self.lost.disks)
         self.write()
 
-    def write(self, shard_path: str = PATH) -> None:
-        """Write the file, of a table at a path."""
-        header = BackupHeader("2026-11-22T06:00:00.000Z", shard_path, self.czxid, "ghost")
-        saved = [SavedZnode("cold", COPY, MINIMALISTIC, 0), SavedZnode("hot", STATE, b"COLD", 1)]
-        self.path.write_bytes(b"".join([header.encode(), *(each.encode() for each in saved)]))
+    def write(self, **header: Any) -> None:
+        """Write the file, with other fields of its header if they are given."""
+        backup = self.lost.backup(**header)
+        lines = [backup.header.encode(), *(each.encode() for each in self.lost.lines)]
+        self.path.write_bytes(b"".join(lines))
 
     def task(self, **options: Any) -> PartRestore:
         """The task."""
@@ -52,7 +50,7 @@ class Backup:
 
     def params(self, **options: Any) -> dict[str, Any]:
         """The options of the module."""
-        given = {"hot": {}, "cold": {}, "coordination_root": "/partmove", "lock_wait": "3s"}
+        given = {"hot": {}, "cold": {}, "coordination_root": "/partmove", "lock_wait": "3s", "clickhouse": {}}
         return {**given, "backup": str(self.path), "journal": str(self.journal), **options}
 
     def run(self, *, check_mode: bool = False) -> dict[str, Any]:
@@ -76,20 +74,21 @@ class Backup:
         lines = self.journal.read_text().splitlines() if self.journal.exists() else []
         return [json.loads(line)["event"] for line in lines]
 
-    def trees(self) -> list[object]:
-        """Return the content of both ensembles."""
-        return [each.data() for each in (self.bench.hot_ensemble, self.bench.cold_ensemble)]
-
 
 @pytest.fixture
-def backup(tmp_path: Path) -> Backup:
-    return Backup(tmp_path / "backup.jsonl")
+def backup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Backup:
+    return Backup(tmp_path / "backup.jsonl", monkeypatch)
+
+
+def row(path: str, action: str) -> dict[str, str]:
+    ensemble, path = path.split(": ")
+    return {"ensemble": ensemble, "path": path, "action": action, "reason": "", "remedy": ""}
 
 
 def test_check_restore_and_restore_again(backup: Backup) -> None:
-    before = backup.trees()
+    before = backup.lost.trees()
     checked = backup.run(check_mode=True)
-    assert backup.trees() == before
+    assert backup.lost.trees() == before
     assert backup.events() == []
 
     done = backup.run()
@@ -97,37 +96,49 @@ def test_check_restore_and_restore_again(backup: Backup) -> None:
     assert done == checked
     assert done == {
         "changed": True,
-        "msg": "1 created, 1 set back, 0 unchanged",
+        "msg": "3 restored: 2 created, 1 set back; 0 unchanged, 0 left",
         "shard_path": PATH,
-        "created": [f"cold: {COPY}"],
-        "set_back": [f"hot: {STATE}"],
+        "created": COPIES,
+        "set_back": [STATE],
+        "rows": [*(row(each, "created") for each in COPIES), row(STATE, "set_back")],
         "diff": {
-            "before": f"hot: {STATE} has other data\n",
-            "after": f"cold: {COPY} as in the backup\nhot: {STATE} as in the backup\n",
+            "before": "".join([*(f"{each} is missing\n" for each in COPIES), f"{STATE} has other data\n"]),
+            "after": "".join(f"{each} as in the backup\n" for each in (*COPIES, STATE)),
         },
     }
-    assert backup.bench.cold.get(COPY)[0] == MINIMALISTIC
-    assert backup.bench.hot.get(STATE)[0] == b"COLD"
+    assert set(backup.lost.kinds().values()) == {FindingKind.COLD}
 
     again = backup.run()
     assert (again["changed"], again["created"], again["set_back"]) == (False, [], [])
-    assert again["msg"] == "0 created, 0 set back, 2 unchanged"
+    assert again["msg"] == "0 restored: 0 created, 0 set back; 3 unchanged, 0 left"
+
+
+def test_what_is_left_is_reported_with_reasons(backup: Backup) -> None:
+    backup.lost.disks_are_gone()
+    done = backup.run()
+    assert done["msg"].startswith(
+        "0 restored: 0 created, 0 set back; 0 unchanged, 3 left: restored, replica r1"
+    )
+    assert not done["changed"]
+    assert {each["action"] for each in done["rows"]} == {"left"}
+    assert all(each["reason"] and each["remedy"] for each in done["rows"])
+    assert done["diff"] == {"before": "", "after": ""}
+    assert backup.events() == ["started", "restoring", "restored", "ended"]
 
 
 def test_a_recreated_table_is_refused(backup: Backup) -> None:
-    backup.czxid += 1
-    backup.write()
+    backup.write(czxid=1)
+    before = backup.lost.trees()
     with pytest.raises(PartMoveError, match="was created anew since the backup was written"):
         backup.run()
-    assert backup.bench.hot.get(STATE)[0] == b"HOT"
-    assert not backup.bench.cold.exists(COPY)
+    assert backup.lost.trees() == before
+    assert backup.events() == ["started", "restoring", "restored", "ended"]
 
 
 def test_znodes_of_another_path_are_refused(backup: Backup) -> None:
-    backup.write(f"{PATH}_2")
+    backup.write(shard_path=f"{PATH}_2")
     with pytest.raises(PartMoveError, match=f"which is not below {PATH}_2"):
         backup.run()
-    assert backup.bench.hot.get(STATE)[0] == b"HOT"
 
 
 def test_one_ensemble_is_not_taken_for_two(backup: Backup) -> None:

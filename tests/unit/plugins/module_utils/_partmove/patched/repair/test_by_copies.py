@@ -117,7 +117,7 @@ def test_copies_that_differ_are_written_anew(drifted: Drifted) -> None:
     drifted.repair(FindingKind.FOREIGN)
     drifted.bench.cold.set(f"{PATH}/{PARTS[0]}", CHANGED)
     assert drifted.kinds() == {"r1": FindingKind.COPIES_DIFFER, "r2": FindingKind.COPIES_LEFT}
-    drifted.saved.clear()
+    drifted.lines.clear()
     assert drifted.repair(FindingKind.COPIES_DIFFER).left == {}
     assert [(each.path, each.data) for each in drifted.saved] == [(f"{PATH}/{PARTS[0]}", CHANGED)]
     assert drifted.kinds() == {"r1": FindingKind.COPIES_LEFT, "r2": FindingKind.COPIES_LEFT}

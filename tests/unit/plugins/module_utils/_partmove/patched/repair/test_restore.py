@@ -2,104 +2,137 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The znodes that a repair deleted or changed are restored, for the same table only."""
+"""A backup is restored for its own table and ensembles, partition by partition."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    BindingConflict,
+    NoSuchTable,
+    PartMoveError,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
-    BackupHeader,
     SavedZnode,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.restore import (
-    Restored,
-    restore,
-)
-from support.memory.bench import DAY, PART, PATH
-from support.memory.drifted import Drifted
-
-STATE = f"{PATH}/block_numbers/{DAY}/State"
-COPIES = [f"{PATH}/replicas/{replica}/parts/{PART}" for replica in ("r1", "r2")]
+from support.memory.arrange import create, mark_of_other_cluster
+from support.memory.bench import DAY, OTHER, PART, PATH
+from support.memory.restores import ALL, COLD_COPIES, COPIES, STATE, Restores
 
 
 @pytest.fixture
-def drifted() -> Drifted:
-    """A ghost that was repaired."""
-    drifted = Drifted()
-    drifted.bench.move()
-    for names in drifted.bench.servers.disk.values():
-        names.discard(PART)
-    assert drifted.repair(FindingKind.GHOST).left == {}
-    return drifted
+def lost() -> Restores:
+    """A cold partition that was removed as a ghost while its disks were not mounted; the disks are back."""
+    return Restores.of_lost_disks()
 
 
-def header(drifted: Drifted) -> BackupHeader:
-    znode = drifted.bench.hot_store.read([PATH])[0]
-    assert znode is not None
-    return drifted.header(FindingKind.GHOST)._replace(czxid=znode.stat.czxid)
+def test_a_partition_that_is_needed_again_is_as_it_was(lost: Restores) -> None:
+    assert set(lost.kinds().values()) == {FindingKind.UNREGISTERED}
+    assert lost.restore() == {"created": COLD_COPIES, "set_back": [f"hot: {STATE}"]}
+    assert set(lost.kinds().values()) == {FindingKind.COLD}
+    assert lost.restore() == {"unchanged": ALL}
 
 
-def put_back(drifted: Drifted, first: BackupHeader | None = None) -> Restored:
-    bench, done = drifted.bench, Restored()
-    leases = bench.context.leases
-    restore(bench.hot_store, bench.cold_store, leases, first or header(drifted), drifted.saved, done)
-    return done
-
-
-def test_all_is_as_it_was(drifted: Drifted) -> None:
-    done = put_back(drifted)
-    assert done == Restored([f"cold: {path}" for path in COPIES], [f"hot: {STATE}"], 0)
-    assert set(drifted.kinds().values()) == {FindingKind.GHOST}
-    assert put_back(drifted) == Restored([], [], 3)
-
-
-def test_what_was_not_done_yet_is_unchanged(drifted: Drifted) -> None:
-    drifted.bench.hot.set(STATE, b"COLD")
-    assert put_back(drifted).set_back == []
-
-
-def test_the_first_of_several_changes_counts(drifted: Drifted) -> None:
-    drifted.saved.append(SavedZnode("hot", STATE, b"later", 9))
-    put_back(drifted)
-    assert drifted.bench.hot.get(STATE)[0] == b"COLD"
-
-
-def test_another_table_at_the_path(drifted: Drifted) -> None:
+def test_a_table_that_was_created_again(lost: Restores) -> None:
     with pytest.raises(PartMoveError, match="was created anew since"):
-        put_back(drifted, header(drifted)._replace(czxid=1))
-
-
-def test_a_table_that_is_gone(drifted: Drifted) -> None:
-    first = header(drifted)
-    drifted.bench.hot.delete(PATH, recursive=True)
-    with pytest.raises(PartMoveError, match="no replicated table"):
-        put_back(drifted, first)
-
-
-def test_of_a_table_that_hot_did_not_have() -> None:
-    drifted = Drifted()
-    drifted.bench.move()
-    drifted.bench.servers.drop_table()
-    assert drifted.repair(FindingKind.ANOTHER_REPLICA, RepairOptions(replica_is_gone=True)).left == {}
-    first = drifted.header(FindingKind.ANOTHER_REPLICA)._replace(czxid=0)
-    assert put_back(drifted, first) == Restored([f"cold: {path}" for path in COPIES], [], 0)
-    drifted.bench.hot.create(PATH, b"")
+        lost.restore(czxid=1)
     with pytest.raises(PartMoveError, match="was created anew since"):
-        put_back(drifted, first)
+        lost.restore(ctime=1)
+    with pytest.raises(PartMoveError, match="was created anew since"):
+        lost.restore(czxid=0)
 
 
-def test_paths_of_others_are_refused(drifted: Drifted) -> None:
-    drifted.saved.append(SavedZnode("hot", "/elsewhere", b"", 0))
+@pytest.mark.parametrize("ids", [{"hot_id": "0" * 32}, {"cold_id": "0" * 32}])
+def test_another_ensemble(lost: Restores, ids: dict[str, Any]) -> None:
+    before = lost.trees()
+    with pytest.raises(PartMoveError, match="is of the (hot|cold) ensemble"):
+        lost.restore(**ids)
+    assert lost.trees() == before
+
+
+def test_a_table_that_is_gone(lost: Restores) -> None:
+    lost.bench.hot.delete(PATH, recursive=True)
+    with pytest.raises(NoSuchTable):
+        lost.restore()
+
+
+def test_a_table_in_cold_of_another_cluster(lost: Restores) -> None:
+    mark_of_other_cluster(lost.bench)
+    with pytest.raises(BindingConflict):
+        lost.restore()
+    assert lost.bench.cold.exists(COPIES[0]) is None
+
+
+def test_without_a_marker_nothing_is_created_in_cold(lost: Restores) -> None:
+    lost.bench.cold.set(PATH, b"")
+    lost.bench.hot.delete("/partmove/cold", recursive=True)
+    assert lost.restore() == {"left": ALL}
+    assert lost.bench.cold.exists(COPIES[0]) is None
+
+
+def test_the_marker_and_the_record_are_never_written(lost: Restores) -> None:
+    known = "/partmove/cold/%2Fclickhouse%2Ftables%2F01%2Fhits"
+    marker = lost.bench.cold.get(PATH)[0]
+    lost.lines += [SavedZnode("cold", PATH, b"other", 0), SavedZnode("hot", known, b"other", 0)]
+    assert lost.restore()["left"] == [f"cold: {PATH}", f"hot: {known}"]
+    assert lost.bench.cold.get(PATH)[0] == marker
+    assert lost.bench.hot.get(known)[0] != b"other"
+
+
+def test_what_is_no_part_is_left(lost: Restores) -> None:
+    path = f"{PATH}/replicas/r1/parts/no-part"
+    lost.lines.append(SavedZnode("cold", path, b"", 0))
+    assert lost.restore()["left"] == [f"cold: {path}"]
+    assert lost.bench.cold.exists(path) is None
+
+
+def test_paths_of_others_are_refused(lost: Restores) -> None:
+    lost.lines.append(SavedZnode("hot", "/elsewhere", b"", 0))
     with pytest.raises(PartMoveError, match="which is not below"):
-        put_back(drifted)
-    assert drifted.bench.cold.exists(COPIES[0]) is None
+        lost.restore()
+    assert lost.bench.cold.exists(COPIES[0]) is None
 
 
-def test_a_parent_in_hot_that_is_gone(drifted: Drifted) -> None:
-    drifted.saved.append(SavedZnode("hot", f"{PATH}/replicas/r9/parts/{PART}", b"", 0))
-    with pytest.raises(PartMoveError, match="did not take"):
-        put_back(drifted)
+def test_a_closed_gate_leaves_the_partition(lost: Restores) -> None:
+    create(f"zero_copy_s3/shared/{PART}")(lost.bench)
+    assert lost.restore() == {"left": ALL}
+
+
+def test_one_partition_is_restored_and_the_other_left() -> None:
+    lost = Restores.of_lost_disks(partitions=(DAY, OTHER))
+    lost.bench.hot.set(f"{PATH}/block_numbers/{OTHER}/State", b"HOT")
+    done = lost.restore()
+    assert done["created"] == COLD_COPIES
+    assert len(done["left"]) == len(ALL)
+    assert set(lost.kinds(DAY).values()) == {FindingKind.COLD}
+    assert set(lost.kinds(OTHER).values()) == {FindingKind.UNREGISTERED}
+
+
+def test_the_first_of_several_changes_counts(lost: Restores) -> None:
+    lost.lines.append(SavedZnode("hot", STATE, b"later", 9))
+    lost.restore()
+    assert lost.bench.hot.get(STATE)[0] == b"COLD"
+
+
+@pytest.mark.parametrize(
+    "arrange",
+    [
+        lambda _lost: None,
+        lambda lost: lost.bench.hot.set(STATE, b"HOT"),
+        lambda lost: lost.forget_partitions(),
+        lambda lost: lost.disks_are_gone(),
+    ],
+)
+def test_check_mode_says_the_same_and_writes_nothing(
+    lost: Restores, arrange: Callable[[Restores], object]
+) -> None:
+    arrange(lost)
+    before = lost.trees()
+    checked = lost.restore(check_mode=True)
+    assert lost.trees() == before
+    assert lost.restore() == checked

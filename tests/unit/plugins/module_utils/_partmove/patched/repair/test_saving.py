@@ -11,7 +11,14 @@ from collections.abc import Sequence
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
+    DELETED,
+    Left,
+    SavedZnode,
+    WrittenZnode,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.saving import (
+    SavedWrite,
     SavingStore,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
@@ -19,7 +26,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Create,
     Delete,
     SetData,
-    Znode,
 )
 from support.memory.memory import ManualClock, MemoryEnsemble
 
@@ -30,7 +36,7 @@ class Kept:
     def __init__(self) -> None:
         self.inner = MemoryEnsemble("hot", ManualClock()).open()
         self.inner.commit([(Create("/a", b"1"), Create("/b", b"2"))])
-        self.kept: list[tuple[str, str, bytes]] = []
+        self.kept: list[SavedWrite] = []
         self.done: list[str] = []
         self.announced: list[list[str]] = []
         self.store = SavingStore(self.inner, "hot", self.save, self.announce, self.done)
@@ -39,9 +45,13 @@ class Kept:
         assert not self.done
         self.announced += [list(each) for each in multis]
 
-    def save(self, ensemble: str, znodes: Sequence[Znode]) -> None:
-        assert all(self.inner.read([each.path])[0] == each for each in znodes)
-        self.kept += [(ensemble, each.path, each.data) for each in znodes]
+    def save(self, writes: Sequence[SavedWrite]) -> None:
+        for each in writes:
+            now = self.inner.read([each.path])[0]
+            if isinstance(each, SavedZnode):
+                assert now is not None
+                assert each == SavedZnode.of("hot", now, each.left)
+        self.kept += writes
 
 
 def test_what_is_deleted_and_changed_is_kept() -> None:
@@ -49,9 +59,27 @@ def test_what_is_deleted_and_changed_is_kept() -> None:
     kept.store.commit(
         [(Check("/a", 0), SetData("/a", b"new", 0)), (Delete("/b", 0), Create("/c", b"x" * 17))]
     )
-    assert kept.kept == [("hot", "/a", b"1"), ("hot", "/b", b"2")]
+    assert kept.kept == [
+        SavedZnode("hot", "/a", b"1", 0, Left(b"new", 1)),
+        SavedZnode("hot", "/b", b"2", 0, DELETED),
+        WrittenZnode("hot", "/c", Left(b"x" * 17, 0)),
+    ]
+    for each in kept.kept:
+        now = kept.inner.read([each.path])[0]
+        assert each.left == (DELETED if now is None else Left.of(now))
     assert kept.done == ["hot: set /a to 'new'", "hot: delete /b", "hot: create /c"]
     assert kept.announced == [kept.done[:1], kept.done[1:]]
+
+
+def test_each_write_to_a_znode_is_kept_with_what_it_leaves() -> None:
+    kept = Kept()
+    kept.store.commit([(Delete("/a", 0),), (Create("/a", b"x"), SetData("/a", b"y", 0)), (Delete("/a", 1),)])
+    assert kept.kept == [
+        SavedZnode("hot", "/a", b"1", 0, DELETED),
+        WrittenZnode("hot", "/a", Left(b"x", 0)),
+        WrittenZnode("hot", "/a", Left(b"y", 1)),
+        WrittenZnode("hot", "/a", DELETED),
+    ]
 
 
 def test_what_is_not_as_it_was_read_is_neither_kept_nor_done() -> None:
@@ -64,7 +92,7 @@ def test_what_is_not_as_it_was_read_is_neither_kept_nor_done() -> None:
 def test_what_cannot_be_kept_is_not_done() -> None:
     kept = Kept()
 
-    def full(_ensemble: str, _znodes: Sequence[Znode]) -> None:
+    def full(_writes: Sequence[SavedWrite]) -> None:
         raise PartMoveError("No space left")
 
     store = SavingStore(kept.inner, "hot", full, kept.announce, kept.done)

@@ -1,0 +1,102 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Nothing is written over what changed since the repair."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
+    WrittenZnode,
+)
+from support.memory.arrange import create_cold
+from support.memory.bench import DAY, PART, PATH
+from support.memory.restores import ALL, COLD_COPIES, COPIES, STATE, UNKNOWN_HASH, Restores, copies_differ
+from support.memory.synthetic import MINIMALISTIC
+
+
+@pytest.fixture
+def lost() -> Restores:
+    """A cold partition that was removed as a ghost while its disks were not mounted; the disks are back."""
+    return Restores.of_lost_disks()
+
+
+def test_copies_that_differed_do_not_become_the_only_registration() -> None:
+    restores = copies_differ()
+    assert restores.bench.move().moved.keys() == {DAY}
+    before = restores.trees()
+    assert restores.restore() == {"left": [f"cold: {COPIES[0]}"]}
+    assert restores.trees() == before
+    assert "State of partition" in restores.reasons[0]
+
+
+def test_a_partition_that_was_inserted_again_is_left(lost: Restores) -> None:
+    lost.disks_are_gone()
+    lost.insert("r1", "r2")
+    before = lost.trees()
+    assert lost.restore() == {"left": ALL}
+    assert "other parts in hot" in lost.reasons[0]
+    assert lost.trees() == before
+
+
+def test_a_partition_whose_names_changed_in_cold_is_left(lost: Restores) -> None:
+    create_cold(f"replicas/r2/parts/{DAY}_7_7_0", MINIMALISTIC)(lost.bench)
+    assert lost.restore() == {"left": ALL}
+    assert "other parts in cold" in lost.reasons[0]
+
+
+def test_a_state_that_was_written_since_is_left(lost: Restores) -> None:
+    """Its data is as the repair left it, and its version is not."""
+    lost.bench.hot.set(STATE, b"HOT")
+    assert lost.restore() == {"left": ALL}
+
+
+def test_a_znode_that_was_written_since_is_left(lost: Restores) -> None:
+    create_cold(f"replicas/r1/parts/{PART}", UNKNOWN_HASH)(lost.bench)
+    assert lost.restore() == {"left": ALL}
+    assert lost.bench.cold.get(COPIES[0])[0] == UNKNOWN_HASH
+
+
+def test_a_copy_with_other_data_of_the_version_that_the_repair_left_is_not_set_back() -> None:
+    restores = copies_differ()
+    restores.bench.cold.set(COPIES[0], b"of somebody else")
+    restores.bench.hot.set(COPIES[0], UNKNOWN_HASH)
+    assert restores.restore() == {"left": [f"cold: {COPIES[0]}"]}
+    assert "is not as the repair left it" in restores.reasons[0]
+
+
+def test_a_znode_that_the_repair_created_and_others_wrote_leaves_the_partition(lost: Restores) -> None:
+    create_cold("replicas/r1/parts/20190101_9_9_0", b"new")(lost.bench)
+    lost.lines.insert(
+        0, WrittenZnode("cold", f"{PATH}/replicas/r1/parts/20190101_9_9_0", lost.left(b"old", 0))
+    )
+    lost.forget_partitions()
+    assert lost.restore()["left"] == ALL
+
+
+def test_after_a_killed_repair_missing_znodes_are_created() -> None:
+    lost = Restores.of_lost_disks(killed=True)
+    assert lost.restore() == {"created": COLD_COPIES, "unchanged": [f"hot: {STATE}"]}
+    assert set(lost.kinds().values()) == {FindingKind.COLD}
+
+
+def test_after_a_killed_repair_nothing_is_set_back(lost: Restores) -> None:
+    lost.forget_partitions()
+    assert lost.restore() == {"left": ALL}
+    assert "does not say how the repair left the partition" in lost.reasons[0]
+
+
+def test_of_an_older_file_missing_znodes_are_created() -> None:
+    lost = Restores.of_lost_disks(killed=True)
+    lost.as_first_version()
+    assert lost.restore() == {"created": COLD_COPIES, "unchanged": [f"hot: {STATE}"]}
+
+
+def test_of_an_older_file_nothing_is_set_back(lost: Restores) -> None:
+    lost.as_first_version()
+    before = lost.trees()
+    assert lost.restore() == {"left": ALL}
+    assert lost.trees() == before
