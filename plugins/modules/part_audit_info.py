@@ -166,6 +166,20 @@ written_by_another:
   type: list
   elements: dict
   sample: [{shard_path: /clickhouse/tables/01/hits, partition: "20191201"}]
+detached:
+  description: Part folders in C(detached/) of the servers, as C(shard_path), C(partition), C(replica), C(folder)
+    and C(needed), sorted. C(needed) is V(yes) for the only data of a partition, or a part that the replica lacks;
+    V(no) if the replica has an active part of that name; V(compare) if parts of other names may have the rows.
+    Servers without C(system.detached_parts) do not list their folders.
+  returned: when the options are valid
+  type: list
+  elements: dict
+  sample:
+    - shard_path: /clickhouse/tables/01/hits
+      partition: "20191201"
+      replica: r2
+      folder: 20191201_0_0_0
+      needed: compare
 drifted:
   description: Whether a partition of a replica is inconsistent.
   returned: when the options are valid

@@ -15,6 +15,7 @@ _READER = "patched/audit/reader.py"
 _HOLDERS = "patched/audit/holders.py"
 _JUDGE = "patched/audit/judge.py"
 _PAYLOADS = "patched/audit/payloads.py"
+_DETACHED = "patched/audit/detached.py"
 _OTHER_WRITERS = "patched/audit/other_writers.py"
 
 MUTANTS = (
@@ -174,5 +175,26 @@ MUTANTS = (
         "newest = _newest_in_cold(partitions) if owner is Owner.OURS else {}",
         "newest = _newest_in_cold(partitions)",
         ("patched/audit/test_other_writers.py",),
+    ),
+    Mutant(
+        "a folder is not needed where a part of another name is active",
+        _DETACHED,
+        "        return Need.COMPARE\n",
+        "        return Need.NO\n",
+        ("patched/audit/test_detached.py",),
+    ),
+    Mutant(
+        "a folder is not needed where another replica has the part",
+        _DETACHED,
+        "if replica in holders:",
+        "if holders:",
+        ("patched/audit/test_detached.py",),
+    ),
+    Mutant(
+        "a merged part has the rows of every folder that it covers",
+        _DETACHED,
+        "if part in (each.active or ())}",
+        "if any(part.min_block >= other.min_block for other in each.active or ())}",
+        ("patched/audit/test_detached.py",),
     ),
 )

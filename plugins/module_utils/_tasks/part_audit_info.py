@@ -12,6 +12,7 @@ from typing import Any
 from .._partmove.errors import NoSuchTable
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.patched.audit.audit import Row, ShardAudit, audit_shard
+from .._partmove.patched.audit.detached import DetachedFolder
 from .._partmove.patched.audit.evidence import Disks
 from .._partmove.patched.audit.reader import EvidenceReader
 from .._partmove.patched.audit.report import AuditReport
@@ -111,6 +112,17 @@ def result_of(
         "findings": [_finding(row) for row in (report.rows if with_consistent else report.findings)],
         "restart_unsafe": [each._asdict() for each in report.unsafe()],
         "written_by_another": [each._asdict() for each in report.written_by_another()],
+        "detached": [_detached(path, folder) for path, folder in report.detached()],
+    }
+
+
+def _detached(shard_path: str, folder: DetachedFolder) -> dict[str, str]:
+    return {
+        "shard_path": shard_path,
+        "partition": folder.partition,
+        "replica": folder.replica,
+        "folder": folder.folder,
+        "needed": folder.need.value,
     }
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from ...errors import AccessDenied, BindingConflict, FormatError
 from ...findings.two_reads import SECONDS_BETWEEN_READS, confirmed
+from .detached import DetachedFolder
 from .evidence import FirstReadMismatches, PartitionEvidence
 from .judge import Verdict, judge
 from .kind import FindingKind
@@ -37,12 +38,14 @@ class ShardAudit(NamedTuple):
 
     unjudged: why no row could be judged; empty if the audit was possible.
     written_by_another: the partitions that another tool wrote after the last run, sorted.
+    detached: the part folders in ``detached`` of the replicas, sorted.
     """
 
     shard_path: str
     rows: tuple[Row, ...]
     unjudged: str = ""
     written_by_another: tuple[str, ...] = ()
+    detached: tuple[DetachedFolder, ...] = ()
 
 
 def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = False) -> ShardAudit:
@@ -63,7 +66,7 @@ def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = 
     except (AccessDenied, BindingConflict, FormatError) as error:
         return ShardAudit(shard_path, (), str(error))
     rows = tuple(_rows(shard_path, verdicts))
-    return ShardAudit(shard_path, rows, written_by_another=last.written_by_another)
+    return ShardAudit(shard_path, rows, written_by_another=last.written_by_another, detached=last.detached)
 
 
 _Verdicts = Mapping[str, Mapping[str, Verdict]]

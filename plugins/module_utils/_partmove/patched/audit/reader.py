@@ -27,6 +27,7 @@ from ...shard.copy_retention import retention_left_of
 from ...tree.ports import Clock, ZnodeReader, ZnodeStore
 from ...tree.znodes import Znode
 from ...zip_strict import zip_strict
+from .detached import DetachedFolder, detached_folders
 from .evidence import DiskParts, Disks, PartitionEvidence, ReplicaEvidence
 from .names import EnsembleNames, PartitionNames, listed_names, split_names
 from .other_writers import written_by_another
@@ -42,6 +43,7 @@ class ShardEvidence:
 
     lock: the holder of the shard path's lock; empty if the lock is free.
     written_by_another: the partitions that another tool wrote after the last run.
+    detached: the part folders in ``detached`` of the replicas.
     """
 
     layout: ShardLayout
@@ -50,6 +52,7 @@ class ShardEvidence:
     partitions: Mapping[str, PartitionEvidence]
     lock: str
     written_by_another: tuple[str, ...] = ()
+    detached: tuple[DetachedFolder, ...] = ()
 
 
 class _Replica(NamedTuple):
@@ -123,6 +126,7 @@ class EvidenceReader:
             written_by_another=written_by_another(
                 self._hot, self._cold, self._root, layout.path, partitions, owner
             ),
+            detached=detached_folders(partitions, version),
         )
 
     def read_anywhere(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:

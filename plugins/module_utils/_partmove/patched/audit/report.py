@@ -14,7 +14,16 @@ from ...findings.findings import MOST_SHOWN, Findings
 from ...findings.metrics import Family, Sample
 from ...text import first_few
 from .audit import Row, ShardAudit
+from .detached import DetachedFolder, Need
 from .kind import FindingKind
+
+_NEEDS = {
+    Need.YES: "needed folders, which have the only data of a partition, or a part that the replica lacks."
+    " Keep them",
+    Need.COMPARE: "folders whose rows may be in parts of other names, attached since. Count the rows of the"
+    " partition on every replica, then delete the folder or attach it, on one server alone",
+    Need.NO: "folders that are not needed, if the active part of the same name is not unlike_disk",
+}
 
 
 class UnsafeReplica(NamedTuple):
@@ -52,6 +61,22 @@ class AuditReport(Findings[Row, FindingKind]):
             for each in self._judged
             for partition in each.written_by_another
         ]
+
+    def summary(self) -> list[str]:
+        """Return the lines for the operator, with the folders in ``detached`` at the end."""
+        return [*super().summary(), *self._detached_lines()]
+
+    def detached(self) -> list[tuple[str, DetachedFolder]]:
+        """Return shard path and folder of each part folder in ``detached``, sorted."""
+        return [(each.shard_path, folder) for each in self._judged for folder in each.detached]
+
+    def _detached_lines(self) -> Iterator[str]:
+        for need, text in _NEEDS.items():
+            places = [
+                f"{path} {each.replica} {each.folder}" for path, each in self.detached() if each.need is need
+            ]
+            if places:
+                yield f"detached {len(places)}: {text} ({first_few(places, MOST_SHOWN)})"
 
     def urgent(self) -> Iterator[str]:
         """Yield the lines about servers with an unsafe restart, and about other tools that write."""
