@@ -5,8 +5,8 @@
 """Decides which part folders in ``detached`` are needed.
 
 DETACH PARTITION leaves a folder on every replica, and ATTACH PARTITION uses the folders of one server only.
-The attached part has another name. Names alone do not prove that an active part has the rows of a folder: parts
-on both sides of a detached part can be merged into one that covers it by number, without its rows.
+The attached part has another name. Names alone do not prove that an active part has the rows of a folder:
+parts on both sides of a detached part can be merged into one that covers it by number, without its rows.
 """
 
 from __future__ import annotations
