@@ -107,6 +107,13 @@ options:
         removes registrations of parts that no other replica registers.
     type: bool
     default: false
+  without_hashes:
+    description:
+      - Whether V(foreign) adopts cold parts by their names where a server shows no hash of its parts, as
+        versions before 20.x. Otherwise such parts are not adopted, because nothing proves their data.
+      - Dangerous if another table was at the path, or if another cluster uses it.
+    type: bool
+    default: false
   clickhouse:
     required: true
 seealso:
@@ -231,6 +238,7 @@ def main() -> None:
             "quiet": {"type": "str", "default": "1h"},
             "cold_is_lost": {"type": "bool", "default": False},
             "replica_is_gone": {"type": "bool", "default": False},
+            "without_hashes": {"type": "bool", "default": False},
             "journal": {"type": "path"},
         },
         supports_check_mode=True,

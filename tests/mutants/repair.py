@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_SAVING = "patched/repair/saving.py"
-_RESTORE = "patched/repair/restore.py"
 _JUDGED = "patched/repair/judged.py"
 _RUN = "patched/repair/run.py"
 _REMOVAL = "patched/repair/by_removal.py"
@@ -20,44 +18,6 @@ _JUDGE = "patched/audit/judge.py"
 
 MUTANTS = (
     Mutant(
-        "what is deleted is not kept",
-        _SAVING,
-        "if isinstance(op, (Delete, SetData))",
-        "if isinstance(op, SetData)",
-        ("patched/repair/test_saving.py::test_what_is_deleted_and_changed_is_kept",),
-    ),
-    Mutant(
-        "what is changed is not kept",
-        _SAVING,
-        "if isinstance(op, (Delete, SetData))",
-        "if isinstance(op, Delete)",
-        ("patched/repair/test_saving.py::test_what_is_deleted_and_changed_is_kept",),
-    ),
-    Mutant(
-        "what is deleted is kept afterwards",
-        _SAVING,
-        "        if saved:\n            self._save(self._ensemble, saved)\n"
-        "        writes = [[_in_words(self._ensemble, op) for op in multi if _changes(op)] for multi in "
-        "made]\n"
-        "        self._announce([words for words in writes if words])\n"
-        "        outcomes = self.inner.commit(made)\n",
-        "        writes = [[_in_words(self._ensemble, op) for op in multi if _changes(op)] for multi in "
-        "made]\n"
-        "        self._announce([words for words in writes if words])\n"
-        "        outcomes = self.inner.commit(made)\n"
-        "        if saved:\n            self._save(self._ensemble, saved)\n",
-        ("patched/repair/test_saving.py::test_what_cannot_be_kept_is_not_done",),
-    ),
-    Mutant(
-        "the writes of a repair are announced after they are done",
-        _SAVING,
-        "        self._announce([words for words in writes if words])\n"
-        "        outcomes = self.inner.commit(made)\n",
-        "        outcomes = self.inner.commit(made)\n"
-        "        self._announce([words for words in writes if words])\n",
-        ("patched/repair/test_saving.py::test_a_write_that_cannot_be_announced_is_not_done",),
-    ),
-    Mutant(
         "a repair is in the journal after it was done",
         _RUN,
         "        context.journal.record(Event.REPAIRING, announced)\n"
@@ -67,27 +27,6 @@ MUTANTS = (
         "        work.left.update(REMEDIES[case.kind](leased, again.judged))\n"
         "        context.journal.record(Event.REPAIRING, announced)\n",
         ("patched/repair/test_run.py::test_a_repair_is_in_the_journal_before_and_after",),
-    ),
-    Mutant(
-        "another table at the path gets what the former one had",
-        _RESTORE,
-        "if shard is not None and shard.stat.czxid != header.czxid:",
-        "if False:",
-        ("patched/repair/test_restore.py::test_another_table_at_the_path",),
-    ),
-    Mutant(
-        "a backup may write anywhere",
-        _RESTORE,
-        'or each.path.startswith(f"{layout.path}/")',
-        'or each.path.startswith("/")',
-        ("patched/repair/test_restore.py::test_paths_of_others_are_refused",),
-    ),
-    Mutant(
-        "the last of several changes is put back",
-        _RESTORE,
-        "first.setdefault((each.ensemble, each.path), each)",
-        "first[(each.ensemble, each.path)] = each",
-        ("patched/repair/test_restore.py::test_the_first_of_several_changes_counts",),
     ),
     Mutant(
         "a server that falls silent does not keep what it may have",
@@ -177,8 +116,8 @@ MUTANTS = (
     Mutant(
         "copies that differ from hot are adopted",
         _COPIES,
-        "        if replica.differing:\n",
-        "        if False:\n",
+        "    if replica.differing:\n",
+        "    if False:\n",
         ("patched/repair/test_by_copies.py::test_all_or_nothing[differ]",),
     ),
     Mutant(
@@ -186,7 +125,14 @@ MUTANTS = (
         _COPIES,
         "if verdict.kind is not FindingKind.FOREIGN:",
         "if False:",
-        ("patched/repair/test_by_copies.py::test_all_or_nothing[of another replica]",),
+        ("patched/repair/test_by_copies.py::test_parts_with_another_hash_are_not_adopted",),
+    ),
+    Mutant(
+        "parts are adopted by their names alone",
+        _COPIES,
+        "if unproven and not options.without_hashes:",
+        "if False:",
+        ("patched/repair/test_by_copies.py::test_parts_without_a_shown_hash_are_not_adopted",),
     ),
     Mutant(
         "copies are adopted while the other tool writes",

@@ -166,6 +166,7 @@ class PartRepair:
             quiet=parse_duration(params["quiet"], "quiet"),
             cold_is_lost=params["cold_is_lost"],
             replica_is_gone=params["replica_is_gone"],
+            without_hashes=params["without_hashes"],
         )
 
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ...formats.names import is_covered
 from ...formats.state import is_cold
@@ -15,39 +15,35 @@ from ...gates.names import GateName
 from ...shard.parts import read_parts
 from ...text import first_few
 from ...tree.znodes import Znode
-from ..audit.evidence import PartitionEvidence
-from ..audit.judge import judge, only_cold
+from ..audit.evidence import PartitionEvidence, ReplicaEvidence
+from ..audit.judge import Verdict, judge, only_cold
 from ..audit.kind import FindingKind
 from ..parts.bind import bind
 from ..parts.copies import ColdCopies
-from .case import LeasedCase, NotRepaired, RepairCase
+from .case import LeasedCase, NotRepaired, RepairCase, RepairOptions
 from .judged import JudgedPartition
+
+_OTHERS_FIRST = "Repair the partitions of other kinds first; the shard path is adopted as a whole"
 
 
 def adopt(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
     """Mark the parts in cold as those of this table, for the whole shard path or not at all.
 
     Every part in cold has to equal the part in hot, or has to be on the replica's disk as registered. Other
-    tools must have stopped writing there.
+    tools must have stopped writing there. All obstacles are reported at once: a run that only waits for the
+    other tool says so.
     """
-    ids = [each.partition_id for each in judged]
-    refusal = refuse_shard(leased.facts, REHEAT_GATES)
-    if refusal is not None and refusal.gate is not GateName.SAME_TABLE:
-        return dict.fromkeys(ids, NotRepaired(refusal.reason, refusal.remedy))
     evidence = leased.read_again(whole=True)
-    for partition in evidence.partitions.values():
-        reason = _not_adoptable(partition)
-        if reason:
-            left = NotRepaired(
-                f"partition {partition.partition_id} of the table cannot be adopted: {reason}",
-                "Repair the partitions of other kinds first; the shard path is adopted as a whole",
-            )
-            return dict.fromkeys(ids, left)
-    still_written = _too_fresh(leased, list(evidence.partitions.values()))
-    if still_written:
-        return dict.fromkeys(ids, still_written)
-    bind(leased.shard, leased.facts)
-    return {}
+    partitions = list(evidence.partitions.values())
+    obstacles = [
+        *_closed_gate(leased),
+        *(obstacle for each in partitions for obstacle in _obstacles(each, leased.case.options)),
+    ]
+    still_written = _too_fresh(leased, partitions)
+    if not obstacles and still_written is None:
+        bind(leased.shard, leased.facts)
+        return {}
+    return dict.fromkeys([each.partition_id for each in judged], _together(obstacles, still_written))
 
 
 def rewrite(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, NotRepaired]:
@@ -67,21 +63,56 @@ def rewrite(leased: LeasedCase, judged: Sequence[JudgedPartition]) -> dict[str, 
     return left
 
 
-def _not_adoptable(partition: PartitionEvidence) -> str:
-    """Return why the parts in cold do not belong to this table, or ""."""
+def _together(obstacles: Sequence[NotRepaired], still_written: NotRepaired | None) -> NotRepaired:
+    """Return all reasons and remedies as one; a remedy of several obstacles is named once."""
+    reasons, remedies = [first_few([each.reason for each in obstacles])], [each.remedy for each in obstacles]
+    if still_written is not None:
+        reasons.append(still_written.reason)
+        remedies.append(still_written.remedy)
+    if not obstacles:
+        reasons = [*reasons[1:], "nothing else is in the way"]
+    return NotRepaired("; ".join(reasons), ". ".join(dict.fromkeys(remedies)))
+
+
+def _closed_gate(leased: LeasedCase) -> Iterator[NotRepaired]:
+    refusal = refuse_shard(leased.facts, REHEAT_GATES)
+    # That the parts are not of this table is what adoption is for.
+    if refusal is not None and refusal.gate is not GateName.SAME_TABLE:
+        yield NotRepaired(refusal.reason, refusal.remedy)
+
+
+def _obstacles(partition: PartitionEvidence, options: RepairOptions) -> Iterator[NotRepaired]:
+    """Yield why the parts in cold do not belong to this table, at most one reason for each replica."""
     verdicts = judge(partition)
     for replica in partition.replicas:
-        if not replica.cold:
-            continue
-        verdict = verdicts[replica.name]
-        if verdict.kind is not FindingKind.FOREIGN:
-            return f"for replica {replica.name} its kind is {verdict.kind.value}"
-        if replica.differing:
-            return f"copies of replica {replica.name} differ from hot: {first_few(sorted(replica.differing))}"
-        lacking = [part.text for part in only_cold(replica) if not is_covered(part, replica.active or ())]
-        if lacking:
-            return f"replica {replica.name} does not have {first_few(lacking)} on disk"
-    return ""
+        obstacle = _obstacle(replica, verdicts[replica.name], options) if replica.cold else None
+        if obstacle is not None:
+            reason = f"partition {partition.partition_id} of the table cannot be adopted: {obstacle.reason}"
+            yield NotRepaired(reason, obstacle.remedy)
+
+
+def _obstacle(replica: ReplicaEvidence, verdict: Verdict, options: RepairOptions) -> NotRepaired | None:
+    if verdict.kind is not FindingKind.FOREIGN:
+        return NotRepaired(f"for replica {replica.name} its kind is {verdict.kind.value}", _OTHERS_FIRST)
+    if replica.differing:
+        differing = first_few(sorted(replica.differing))
+        return NotRepaired(f"copies of replica {replica.name} differ from hot: {differing}", _OTHERS_FIRST)
+    alone = only_cold(replica)
+    lacking = [part.text for part in alone if not is_covered(part, replica.active or ())]
+    if lacking:
+        return NotRepaired(
+            f"replica {replica.name} does not have {first_few(lacking)} on disk", _OTHERS_FIRST
+        )
+    # A name alone proves nothing: another table at the path may have given it to other data.
+    names = {part.text for part in alone} & {part.text for part in replica.active or ()}
+    unproven = sorted(name for name in names if replica.hashes.get(name) is None)
+    if unproven and not options.without_hashes:
+        return NotRepaired(
+            f"the server of replica {replica.name} does not show the hash of {first_few(unproven)}",
+            "If the version of the server shows no hashes, and no other table was ever at the path: run"
+            " part_repair with without_hashes",
+        )
+    return None
 
 
 def _too_fresh(leased: LeasedCase, partitions: list[PartitionEvidence]) -> NotRepaired | None:

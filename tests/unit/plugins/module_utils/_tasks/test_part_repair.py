@@ -79,6 +79,7 @@ class Repairs:
             "quiet": "1h",
             "cold_is_lost": False,
             "replica_is_gone": False,
+            "without_hashes": False,
             "journal": None,
             "max_latency": 1.0,
             "give_up_after": "10m",

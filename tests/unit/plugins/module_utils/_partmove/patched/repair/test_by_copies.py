@@ -17,6 +17,7 @@ from support.memory.arrange import create, create_cold, delete
 from support.memory.bench import DAY, OTHER, PART, PATH
 from support.memory.drifted import Drifted
 from support.memory.synthetic import MINIMALISTIC
+from support.memory.two_clusters import hash_of
 
 PARTS = [f"replicas/{replica}/parts/{PART}" for replica in ("r1", "r2")]
 CHANGED = MINIMALISTIC[:-1] + b"\x23"
@@ -32,6 +33,7 @@ class OneAtOnce(UnlimitedPace):
 def drifted() -> Drifted:
     """Another tool has copied a partition, and ended long ago."""
     drifted = Drifted()
+    drifted.disks.hashes[PART] = hash_of(drifted.bench, PART)
     for path in PARTS:
         create_cold(path, drifted.bench.hot.get(f"{PATH}/{path}")[0])(drifted.bench)
     drifted.bench.clock.sleep(7200)
@@ -105,6 +107,57 @@ def differ_beside_what_is_cold(drifted: Drifted) -> None:
 def test_all_or_nothing(drifted: Drifted, arrange: Callable[[Drifted], object], reason: str) -> None:
     arrange(drifted)
     assert reason in drifted.repair(FindingKind.FOREIGN, RepairOptions(quiet=0.0)).left[DAY].reason
+    assert drifted.done == []
+
+
+def test_parts_without_a_shown_hash_are_not_adopted(drifted: Drifted) -> None:
+    take_from_hot(drifted)
+    drifted.disks.hashes.clear()
+    left = drifted.repair(FindingKind.FOREIGN).left[DAY]
+    assert f"replica r1 does not show the hash of {PART}" in left.reason
+    assert "without_hashes" in left.remedy
+    assert drifted.done == []
+    assert drifted.repair(FindingKind.FOREIGN, RepairOptions(without_hashes=True)).left == {}
+
+
+def test_copies_of_parts_in_hot_need_no_hash(drifted: Drifted) -> None:
+    drifted.disks.hashes.clear()
+    assert drifted.repair(FindingKind.FOREIGN).left == {}
+
+
+def test_parts_with_another_hash_are_not_adopted(drifted: Drifted) -> None:
+    take_from_hot(drifted)
+    drifted.disks.hashes[PART] = "0" * 32
+    for path in (f"replicas/r1/parts/{OTHER}_0_0_0",):
+        create_cold(path, drifted.bench.hot.get(f"{PATH}/{path}")[0])(drifted.bench)
+    options = RepairOptions(quiet=0.0, without_hashes=True)
+    assert drifted.repair(FindingKind.FOREIGN, options).left.keys() == {OTHER}
+    assert drifted.done == []
+
+
+def test_all_obstacles_are_reported_before_the_wait(drifted: Drifted) -> None:
+    """A check need not wait for the other tool to end."""
+    create_cold(f"replicas/r9/parts/{PART}", MINIMALISTIC)(drifted.bench)
+    create_cold(f"replicas/r1/parts/{OTHER}_8_8_0", MINIMALISTIC)(drifted.bench)
+    drifted.bench.servers.stop("r2")
+    left = drifted.repair(FindingKind.FOREIGN).left[DAY]
+    reasons = [
+        "replica r2 is not active",
+        "for replica r9 its kind is another_replica",
+        "its kind is dropped",
+        "another tool may still be at work",
+    ]
+    places = [left.reason.find(each) for each in reasons]
+    assert places == sorted(places)
+    assert min(places) >= 0
+    assert "nothing else" not in left.reason
+    assert left.remedy.count("other kinds first") == 1
+    assert "shorter quiet" in left.remedy
+
+
+def test_nothing_but_the_wait_is_in_the_way(drifted: Drifted) -> None:
+    left = drifted.repair(FindingKind.FOREIGN, RepairOptions(quiet=1e6)).left[DAY]
+    assert "another tool may still be at work; nothing else is in the way" in left.reason
     assert drifted.done == []
 
 
