@@ -21,6 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths
 from support.memory.arrange import create, create_cold, legacy_part
 from support.memory.bench import DAY, PART, PATH, Bench
 from support.memory.disks import SimulatedDisks
+from support.memory.drifted import Drifted
 from support.memory.synthetic import LEGACY
 
 R1, R2 = (f"replicas/{replica}/parts/{PART}" for replica in ("r1", "r2"))
@@ -42,6 +43,16 @@ def kinds(found: ShardAudit) -> dict[str, FindingKind]:
     return {row.replica: row.verdict.kind for row in found.rows if row.partition == DAY}
 
 
+def attach_anew(bench: Bench) -> None:
+    """Give a cold partition a part of another name in place of its own, which cold keeps for r2."""
+    bench.move()
+    bench.cold.delete(f"{PATH}/{R1}")
+    for names in bench.servers.disk.values():
+        names.discard(PART)
+    bench.servers.insert(DAY)
+    bench.servers.catch_up()
+
+
 def test_a_server_may_be_restarted_beside_a_half_copied_part_that_hot_has_whole(bench: Bench) -> None:
     legacy_part("r1", LEGACY["checksums"])(bench)
     create_cold(R1)(bench)
@@ -61,13 +72,18 @@ def test_a_half_copied_part_that_hot_does_not_have_makes_a_restart_unsafe(bench:
 
 def test_a_partition_attached_anew_is_not_half_cold_for_one_old_part_in_cold(bench: Bench) -> None:
     """Bringing it back needs the part on a disk, and a folder from elsewhere would double its rows."""
-    bench.move()
-    bench.cold.delete(f"{PATH}/{R1}")
-    for names in bench.servers.disk.values():
-        names.discard(PART)
-    bench.servers.insert(DAY)
-    bench.servers.catch_up()
+    attach_anew(bench)
     assert kinds(audit(bench)) == {"r1": FindingKind.GHOST, "r2": FindingKind.GHOST}
+
+
+def test_the_repairs_of_a_partition_attached_anew_register_no_old_part() -> None:
+    drifted = Drifted()
+    attach_anew(drifted.bench)
+    assert drifted.repair(FindingKind.GHOST).left == {}
+    assert drifted.done == [f"cold: delete {PATH}/{R2}"]
+    assert set(drifted.kinds().values()) == {FindingKind.HOT_MARKED_COLD}
+    assert drifted.repair(FindingKind.HOT_MARKED_COLD).left == {}
+    assert set(drifted.kinds().values()) == {FindingKind.HOT}
 
 
 def test_a_cold_part_on_a_disk_beside_a_late_insert_is_half_cold(bench: Bench) -> None:
