@@ -79,18 +79,21 @@ def _of_file(path: Path) -> Iterator[Mutant]:
 
 
 def files_of_tests(file: str) -> tuple[str, ...]:
-    """Return the test files that may notice a change of a file: its own first, then those of its folder."""
+    """Return the test files that may notice a change of a file: its own first, then those of its folder.
+
+    Those with interleavings are left out: they take minutes.
+    """
     folder = ROOT / TESTS / Path(file).parent
     own = f"test_{Path(file).stem}"
-    paths = sorted(folder.glob("test_*.py"), key=lambda path: (_rank(path.stem, own), path.name))
-    return tuple(str(path.relative_to(ROOT / TESTS)) for path in paths)
+    paths = (path for path in folder.glob("test_*.py") if not path.stem.endswith("interleavings"))
+    ordered = sorted(paths, key=lambda path: (_rank(path.stem, own), path.name))
+    return tuple(str(path.relative_to(ROOT / TESTS)) for path in ordered)
 
 
 def _rank(name: str, own: str) -> int:
     if name == own:
         return 0
-    slow = name.endswith("interleavings")
-    return (1 if name.startswith(f"{own}_") else 2) + 2 * slow
+    return 1 if name.startswith(f"{own}_") else 2
 
 
 def applied_to(source: str, change: _Change) -> str:

@@ -27,6 +27,8 @@ from mutants.working_copy import ROOT, Tree
 SECONDS = 300.0
 """More than the tests of one mutant take on the slowest machine."""
 _ALL_SECONDS = 1500.0
+_HANGS_SECONDS = 60.0
+"""More than a test takes; generated mutants often make one hang."""
 
 
 class Verdict(NamedTuple):
@@ -83,7 +85,8 @@ class Worker:
     def run_changed(self, mutant: Mutant, seconds: float, deselected: Sequence[str] = ()) -> tuple[str, str]:
         """Run the tests of the changed code; returns the first failure, and why no run was possible."""
         with self._tree.changed_by(mutant):
-            answer = self.run(mutant.node_ids, seconds, deselected=list(deselected))
+            limit = _HANGS_SECONDS if mutant.generated else 0.0
+            answer = self.run(mutant.node_ids, seconds, deselected=list(deselected), test_seconds=limit)
         return next(iter(answer["failed"]), ""), answer["broken"]
 
 

@@ -47,6 +47,8 @@ class Request(NamedTuple):
     only_collect: bool = False
     blanked: bool = False
     """Whether the messages of the domain are blanked: no pattern for a message fails then."""
+    test_seconds: float = 0.0
+    """After which a single test fails; 0 for what pytest is configured with."""
     deselected: list[str] = []  # noqa: RUF012 - never changed
     """Tests that are not to run, of those that have messages blanked."""
 
@@ -170,6 +172,7 @@ def _run_here(request: Request, writer: int, output: int, folder: str) -> None:
             # Runs that end at the same time would be in each other's way where they remove old folders.
             f"--basetemp={folder}/tests",
         ]
+        options += [f"--timeout={request.test_seconds}"] if request.test_seconds else []
         options += ["-x"] if request.first_only else []
         options += ["--collect-only"] if request.only_collect else []
         recorder = _Recorder(request)
