@@ -164,10 +164,14 @@ def _run(random: Random, faults: int, *, by_ledger: bool, depth: int = 0) -> Run
 
 
 def _settings(random: Random, *, by_ledger: bool) -> Settings:
-    """Without a ledger nothing tells that another cold ensemble is not the one of the servers."""
+    """Without a ledger nothing tells that another cold ensemble is not the one of the servers.
+
+    Where both root and cold are others, no znode tells it of State in hot, but the servers do (ADR 19).
+    """
+    other_root = random.random() < 0.15
     return Settings(
-        other_root=random.random() < 0.15,
-        other_cold=by_ledger and random.random() < 0.15,
+        other_root=other_root,
+        other_cold=by_ledger and not other_root and random.random() < 0.15,
         seconds_ahead=random.choice((0.0, 0.0, 660.0, -660.0)),
         min_age=random.choice((0.0, 0.0, 0.0, 30.0)),
         more_parts=random.choice((0, 0, 1)),

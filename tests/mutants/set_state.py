@@ -10,7 +10,16 @@ from mutants.mutant import Mutant
 
 _STATE = "patched/move/set_state.py"
 
+_WAITING = "patched/move/test_set_state_refusals.py::test_state_is_refused_while_an_entry_waits_that_reads_it"
+
 MUTANTS = (
+    Mutant(
+        "State is set although a drop was assigned before the lease",
+        _STATE,
+        "            self._refuse_waiting(read, partition, desired)\n",
+        "",
+        (f"{_WAITING}[under the lease]",),
+    ),
     Mutant(
         "State is set whatever the servers have",
         _STATE,

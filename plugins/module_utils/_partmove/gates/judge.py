@@ -57,6 +57,8 @@ REHEAT_GATES = Gates(
         if gate.name in _PARTITION_GATES_FOR_REHEAT
     ),
 )
+STATE_GATES = Gates((), tuple(gate for gate in PARTITION_GATES if gate.name is GateName.QUEUE_CLEAR))
+"""The gates of a change of State alone: an entry that waits now reads State when a server executes it."""
 STRAY_COPIES = Gates((), tuple(gate for gate in PARTITION_GATES if gate.name is GateName.NO_STRAY_COPIES))
 
 _ANY = GateOptions(min_age=0.0, max_parts=1)

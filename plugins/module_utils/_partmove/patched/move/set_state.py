@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ...errors import EnsembleError, PartMoveError
 from ...formats.layout import ShardLayout
 from ...formats.state import State
+from ...gates.judge import STATE_GATES, refuse_partitions
 from ...gates.servers import ServerCheck
 from ...lease.held_lease import Leases
 from ...shard.facts import PartitionFacts, RegisteredNames, state_text
@@ -82,6 +83,7 @@ class StateSetter:
         before = self._checked(read, partition_id, desired)
         if _has_state(before, desired):
             return StateChange(state_text(before.state), state_text(before.state))
+        self._refuse_waiting(read, before, desired)
         self._refuse_disks(read, before, desired)
         lease = self._leases.acquire(self._layout.path)
         try:
@@ -98,6 +100,7 @@ class StateSetter:
             partition = self._checked(read, partition_id, desired)
             if _has_state(partition, desired):
                 return partition
+            self._refuse_waiting(read, partition, desired)
             self._refuse_disks(read, partition, desired)
             path = self._layout.state(partition_id)
             op: Op = (
@@ -124,6 +127,12 @@ class StateSetter:
         else:
             self._refuse_hot(read, partition_id)
         return partition
+
+    def _refuse_waiting(self, read: ShardRead, partition: PartitionFacts, desired: State) -> None:
+        """Raise StateRefused if an entry for the partition waits: a drop reads State when it is executed."""
+        waiting = refuse_partitions(read.shard, [partition], 0.0, gates=STATE_GATES)
+        for partition_id, refusal in waiting.items():
+            raise self._refused(partition_id, desired, refusal.reason, refusal.remedy)
 
     def _refuse_disks(self, read: ShardRead, partition: PartitionFacts, desired: State) -> None:
         """Raise StateRefused unless the disks have the parts of the ensemble named by the desired State."""

@@ -135,8 +135,8 @@ def _refuse_unproven(cold: ZnodeReader, evidence: ShardEvidence) -> None:
     if unproven:
         raise NotOwned(
             f"Nothing proves that {evidence.layout.path} in cold is of this cluster: {first_few(unproven)}",
-            remedy="Check the hosts and the chroots of hot and cold. If the other cluster gave the table away,"
-            " run cold_owner with state: given there, and run this again",
+            remedy="Check the hosts and the chroots of hot and cold. If the other cluster gives up the table,"
+            " run cold_owner with state: given there, then run this again",
         )
 
 

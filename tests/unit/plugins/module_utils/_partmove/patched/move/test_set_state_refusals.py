@@ -23,7 +23,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
     StateRefused,
     StateSetter,
 )
-from support.memory.arrange import create_cold
+from support.memory.arrange import create_cold, entry
 from support.memory.bench import DAY, LOCK, PART, PATH, Bench
 from support.memory.probe import SimulatedProbe
 
@@ -67,6 +67,24 @@ def test_cold_is_refused_where_the_replicas_have_other_parts_in_cold(bench: Benc
         set_state(bench, State.COLD)
     assert raised.value.remedy == ("Run part_audit_info, then part_repair with the kind of its finding")
     assert bench.hot.get(STATE)[0] == b"HOT"
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["before", "under the lease"])
+def test_state_is_refused_while_an_entry_waits_that_reads_it(bench: Bench, is_late: bool) -> None:
+    """A server that executes a drop looks for the parts where State says."""
+    bench.servers.drop(DAY)
+    assert bench.hot.get(STATE)[0] == b"COLD"
+
+    def assign() -> None:
+        bench.hot.create(f"{PATH}/replicas/r1/queue/queue-0000000009", entry(f"drop\n{DAY}_0_9_999\n".encode()))
+
+    if is_late:
+        bench.before_lease(assign)
+    else:
+        assign()
+    with pytest.raises(StateRefused):
+        set_state(bench, State.HOT, AskServers(SimulatedProbe(bench.servers)))
+    assert bench.hot.get(STATE)[0] == b"COLD"
 
 
 class Losing(SimulatedProbe):
