@@ -16,6 +16,7 @@ description:
   - Moves no part znodes, and refuses a value that contradicts the registration of the parts. Use
     M(olap.partmove.part_move) to move a partition and set its marker at the same instant.
   - Before a change the module asks the servers of all replicas for the active parts on disk.
+  - Refuses a change while a log or queue entry for the partition waits. A waiting drop reads the marker.
 notes:
   - The marker is created once and never deleted, because each creation uses up a block number of the
     partition.
