@@ -92,6 +92,10 @@ class Restores(Drifted):
             self.bench.hot.create(f"{PATH}/replicas/{replica}/parts/{name}", MINIMALISTIC)
             self.bench.servers.disk[replica].add(name)
 
+    def make_copies_needed(self) -> None:
+        """Let a server that is starting need the copies in cold, so that they are no finding."""
+        self.bench.hot_ensemble.set_time(STATE, self.bench.clock.now())
+
     def forget_partitions(self) -> None:
         """Let the repair be killed before it wrote how it left the partitions."""
         self.lines = [each for each in self.lines if not isinstance(each, PartitionLeft)]
@@ -99,11 +103,6 @@ class Restores(Drifted):
     def as_first_version(self) -> None:
         """Let the backup be of version 1."""
         self.lines = [each._replace(left=None) for each in self.saved]
-
-    @staticmethod
-    def left(data: bytes, version: int) -> Left:
-        """Return a znode as a repair left it."""
-        return Left(data, version)
 
     def restart(self) -> None:
         """End the session of the process, and connect anew without hooks."""

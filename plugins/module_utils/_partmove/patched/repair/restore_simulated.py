@@ -103,7 +103,7 @@ def _applied(hot: OverlayStore, cold: OverlayStore, partition: PartitionRows) ->
     state = [] if partition.state is None else [partition.state.op]
     for store, multi in ((cold, (*parents, *in_cold)), (hot, (*in_hot, *state))):
         if multi and not isinstance(store.commit([multi])[0], Committed):
-            return f"{store.name} has no parent for {first_few([op.path for op in multi])}"
+            return f"{store.name} would not take {first_few([op.path for op in multi])}: a parent is gone"
     return ""
 
 

@@ -12,6 +12,7 @@ from ...shard.reader import ShardRead
 from ...tree.paths import parent_of
 from ...tree.znodes import Check, Op
 from ..parts.leased_shard import LeasedEnsemble, LeasedShard
+from .backup import SavedZnode
 from .case import NotRepaired
 from .restore_report import RestoreReport
 from .restore_rows import Action, PartitionRows, Row
@@ -32,6 +33,7 @@ class RestoreWriter:
         self._leased = leased
         self._read = read
         self._report = report
+        self._written: set[SavedZnode] = set()
 
     def write(self, partitions: Sequence[PartitionRows]) -> None:
         """Write the rows, each conditional on the version read. A rejected row ends its partition.
@@ -46,6 +48,8 @@ class RestoreWriter:
         remaining = self._commit(leased.cold, partitions, lambda each: each.of("cold"), ())
         remaining = self._commit(leased.hot, remaining, lambda each: each.of("hot"), fence)
         self._commit(leased.hot, remaining, _state, fence)
+        for each in partitions:
+            self._report.add([row for row in each.pending if row.saved not in self._written], _AGAIN)
 
     def _commit(
         self,
@@ -61,20 +65,13 @@ class RestoreWriter:
             for row in rows_of(each):
                 groups.setdefault(row.part_path, []).append(row)
                 owners[row.part_path] = each.partition_id
-        written = ensemble.commit(
-            [(key, self._ops(owners[key], rows, checks)) for key, rows in groups.items()], checks
-        )
+        ops = [(key, self._ops(owners[key], rows, checks)) for key, rows in groups.items()]
+        written = ensemble.commit(ops, checks)
         for key in written.committed:
             self._report.add(groups[key])
+            self._written.update(row.saved for row in groups[key])
         written.raise_problem()
-        failed = [*written.rejected, *written.unknown]
-        for key in failed:
-            self._report.add(groups[key], _AGAIN)
-        stopped = {owners[key] for key in failed}
-        for each in partitions:
-            if each.partition_id in stopped:
-                done = {row.saved for key in groups for row in groups[key]}
-                self._report.add([row for row in self._later(each, rows_of) if row.saved not in done], _AGAIN)
+        stopped = {owners[key] for key in (*written.rejected, *written.unknown)}
         return [each for each in partitions if each.partition_id not in stopped]
 
     def _ops(self, partition_id: str, rows: Sequence[Row], checks: Sequence[Op]) -> list[Op]:
@@ -84,15 +81,6 @@ class RestoreWriter:
         if not checks or state is None or any(op.path == state.path for op in ops):
             return ops
         return [Check(state.path, state.stat.version), *ops]
-
-    def _later(self, partition: PartitionRows, rows_of: _Rows) -> list[Row]:
-        """Return the rows that come after those that were written just now."""
-        written = [each.saved for each in rows_of(partition)]
-        steps = [
-            row for step in (partition.of("cold"), partition.of("hot"), _state(partition)) for row in step
-        ]
-        last = max((index for index, row in enumerate(steps) if row.saved in written), default=-1)
-        return steps[last + 1 :]
 
 
 def _state(partition: PartitionRows) -> Sequence[Row]:

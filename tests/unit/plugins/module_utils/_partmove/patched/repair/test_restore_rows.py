@@ -10,10 +10,12 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
+    Left,
+    SavedZnode,
     WrittenZnode,
 )
 from support.memory.arrange import create_cold
-from support.memory.bench import DAY, PART, PATH
+from support.memory.bench import DAY, PART
 from support.memory.restores import ALL, COLD_COPIES, COPIES, STATE, UNKNOWN_HASH, Restores, copies_differ
 from support.memory.synthetic import MINIMALISTIC
 
@@ -61,20 +63,17 @@ def test_a_znode_that_was_written_since_is_left(lost: Restores) -> None:
 
 
 def test_a_copy_with_other_data_of_the_version_that_the_repair_left_is_not_set_back() -> None:
-    restores = copies_differ()
-    restores.bench.cold.set(COPIES[0], b"of somebody else")
-    restores.bench.hot.set(COPIES[0], UNKNOWN_HASH)
+    restores = two_copies()
+    restores.bench.cold.delete(COPIES[0])
+    restores.bench.cold.create(COPIES[0], b"of somebody else")
     assert restores.restore() == {"left": [f"cold: {COPIES[0]}"]}
-    assert "is not as the repair left it" in restores.reasons[0]
+    assert restores.bench.cold.get(COPIES[0])[0] == b"of somebody else"
 
 
-def test_a_znode_that_the_repair_created_and_others_wrote_leaves_the_partition(lost: Restores) -> None:
-    create_cold("replicas/r1/parts/20190101_9_9_0", b"new")(lost.bench)
-    lost.lines.insert(
-        0, WrittenZnode("cold", f"{PATH}/replicas/r1/parts/20190101_9_9_0", lost.left(b"old", 0))
-    )
-    lost.forget_partitions()
-    assert lost.restore()["left"] == ALL
+def test_a_znode_that_the_repair_created_and_others_wrote_leaves_the_partition() -> None:
+    restores = two_copies()
+    restores.lines.insert(0, WrittenZnode("cold", COPIES[1], Left(b"old", 0)))
+    assert restores.restore() == {"left": [f"cold: {COPIES[0]}"]}
 
 
 def test_after_a_killed_repair_missing_znodes_are_created() -> None:
@@ -100,3 +99,53 @@ def test_of_an_older_file_nothing_is_set_back(lost: Restores) -> None:
     before = lost.trees()
     assert lost.restore() == {"left": ALL}
     assert lost.trees() == before
+
+
+def test_a_partition_that_was_moved_and_brought_back_is_left() -> None:
+    """State has the data that the repair left, and the parts are where the repair left them."""
+    restores = two_copies()
+    restores.bench.hot.set(STATE, b"COLD")
+    restores.bench.hot.set(STATE, b"HOT")
+    assert restores.restore()["left"] == [f"cold: {COPIES[0]}"]
+    assert "State of partition" in restores.reasons[0]
+
+
+def two_copies() -> Restores:
+    """A hot partition with copies in cold of which one was wrong, repaired; hot has the wrong one by now.
+
+    So the restore would end in no finding.
+    """
+    restores = copies_differ()
+    restores.bench.hot.set(COPIES[0], UNKNOWN_HASH)
+    restores.make_copies_needed()
+    return restores
+
+
+def test_the_case_itself_is_restored() -> None:
+    assert two_copies().restore() == {"set_back": [f"cold: {COPIES[0]}"]}
+
+
+def test_a_copy_that_was_written_again_with_the_same_data_is_left() -> None:
+    restores = two_copies()
+    restores.bench.cold.set(COPIES[0], restores.bench.cold.get(COPIES[0])[0])
+    assert restores.restore() == {"left": [f"cold: {COPIES[0]}"]}
+
+
+def test_a_copy_that_others_deleted_is_not_created_again() -> None:
+    """The repair was killed, and it had changed the copy, not deleted it."""
+    restores = two_copies()
+    restores.bench.cold.delete(COPIES[0])
+    restores.lines = [SavedZnode("cold", COPIES[0], UNKNOWN_HASH, 0, Left(MINIMALISTIC, 1))]
+    assert restores.restore() == {"left": [f"cold: {COPIES[0]}"]}
+
+
+def test_a_partition_whose_copies_went_is_left() -> None:
+    restores = two_copies()
+    restores.bench.cold.delete(COPIES[1])
+    assert restores.restore() == {"left": [f"cold: {COPIES[0]}"]}
+
+
+def test_a_partition_that_was_inserted_again_beside_its_parts_is_left() -> None:
+    restores = two_copies()
+    restores.insert("r1", "r2")
+    assert restores.restore() == {"left": [f"cold: {COPIES[0]}"]}

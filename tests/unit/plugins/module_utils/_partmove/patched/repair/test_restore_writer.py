@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     LeaseLost,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import SavedZnode
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Create,
     Multi,
@@ -106,3 +109,43 @@ def test_an_answer_that_is_lost_then_again(lost: Restores) -> None:
     assert lost.restore() == {"left": ALL}
     lost.restart()
     assert lost.restore() == {"created": COLD_COPIES, "set_back": [f"hot: {STATE}"]}
+
+
+def with_part_in_hot() -> Restores:
+    """A hot partition whose part znode of r1 a repair deleted in hot, as no repair does."""
+    restores = Restores()
+    write_state(restores)
+    path = COPIES[0]
+    data, stat = restores.bench.hot.get(path)
+    restores.bench.hot.delete(path)
+    restores.lines.append(SavedZnode("hot", path, data, stat.version))
+    return restores
+
+
+def write_state(restores: Restores) -> None:
+    restores.bench.hot.create(STATE, b"HOT")
+
+
+def before_part(restores: Restores, act: Callable[[], object]) -> None:
+    left = [act]
+    restores.bench.hot_store.before = lambda multi: (
+        left.pop()() if left and any(op.path == COPIES[0] for op in multi) else None
+    )
+
+
+def test_a_part_in_hot_is_restored() -> None:
+    assert with_part_in_hot().restore() == {"created": [f"hot: {COPIES[0]}"]}
+
+
+def test_a_part_in_hot_carries_the_fence() -> None:
+    restores = with_part_in_hot()
+    before_part(restores, lambda: restores.bench.hot.set(f"{PATH}/log", b""))
+    assert restores.restore() == {"left": [f"hot: {COPIES[0]}"]}
+    assert restores.bench.hot.exists(COPIES[0]) is None
+
+
+def test_a_part_in_hot_is_not_registered_once_state_changed() -> None:
+    restores = with_part_in_hot()
+    before_part(restores, lambda: restores.bench.hot.set(STATE, b"COLD"))
+    assert restores.restore() == {"left": [f"hot: {COPIES[0]}"]}
+    assert restores.bench.hot.exists(COPIES[0]) is None
