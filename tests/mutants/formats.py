@@ -98,7 +98,7 @@ MUTANTS = (
         _LOG_ENTRY,
         "    if version not in _FORMAT_VERSIONS:\n",
         "    if version < _FORMAT_VERSIONS[0]:\n",
-        ("formats/test_log_entry.py::test_refuses_unknown_text",),
+        ("formats/test_log_entry_version.py",),
     ),
     Mutant(
         "what follows an entry is not looked at",

@@ -102,7 +102,7 @@ MUTANTS = (
         "names = {replica: {p.name.text for p in parts} for replica, parts in case.partition.hot.items()}",
         "names = {replica: set(map(str, range(len(parts)))) for replica, parts in "
         "case.partition.hot.items()}",
-        ("gates/test_partition.py::test_a_gate_that_trips[equal_parts]",),
+        ("gates/test_partition_uneven.py",),
     ),
     Mutant(
         "one part more than allowed is let pass",

@@ -90,6 +90,7 @@ MUTANTS = (
                 "e_stopped[COLD]"
             ),
         ),
+        about_text=True,
     ),
     Mutant(
         "what is on one server only is all that is active",

@@ -79,7 +79,7 @@ MUTANTS = (
         _SHARD,
         '        return f"replica {replica.name} has no znode is_lost"',
         "        return None",
-        ("gates/test_shard.py::test_a_gate_that_trips[replicas_healthy4]",),
+        ("gates/test_judge_alone.py",),
     ),
     Mutant(
         "a replica that is lost is healthy",

@@ -113,7 +113,7 @@ MUTANTS = (
         _LEDGER,
         "reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas]",
         "reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas[:1]]",
-        ("patched/ledger/test_ledger.py::test_other_members_of_cold_than_those_that_were_verified",),
+        ("patched/ledger/test_ledger.py::test_what_makes_a_replica_unready[withdrawn]",),
     ),
     Mutant(
         "a replica that cold has parts for which it does not have is entered",

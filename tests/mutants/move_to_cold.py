@@ -66,7 +66,7 @@ MUTANTS = (
         _TO_COLD,
         "return now.is_cold or now.hot != prepared.hot",
         "return now.is_cold or len(now.hot_parts) != len(prepared.hot_parts)",
-        ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[quiet_table1]",),
+        ("patched/move/test_to_cold_merged_once.py",),
     ),
     Mutant(
         "a partition with parts of the same names is not changed",

@@ -89,7 +89,10 @@ MUTANTS = (
         _TO_HOT,
         "refused = {each: refusal for each, refusal in needed.items() if refusal is not None}",
         "refused: dict[str, Refusal] = {}",
-        ("patched/move/test_to_hot_dropped.py::test_they_wait_whatever_the_clock_of_the_controller_says",),
+        (
+            "patched/move/test_to_hot_dropped.py",
+            "patched/move/test_to_hot.py::test_a_clock_of_the_controller_that_is_wrong_lets_no_copy_go_early",
+        ),
     ),
     Mutant(
         "copies of dropped parts go without a server being asked",

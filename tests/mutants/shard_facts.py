@@ -55,7 +55,7 @@ MUTANTS = (
         _PENDING,
         "folders = [layout.quorum_parallel, layout.quorum_failed_parts]",
         "folders = [layout.quorum_failed_parts]",
-        ("gates/test_partition.py::test_a_gate_that_trips[no_quorum_open1]",),
+        ("gates/test_judge_alone.py",),
     ),
     Mutant(
         "parts that failed to get a quorum are not seen",

@@ -214,7 +214,7 @@ MUTANTS = (
         _MERGES,
         "            problem = problem or error\n",
         "            raise\n",
-        ("twin/move/test_merges.py::test_a_later_run_starts_merges_on_a_failing_server",),
+        ("twin/move/test_merges_failing.py",),
     ),
     Mutant(
         "a record is written without the lease",
