@@ -45,9 +45,18 @@ attributes:
     support: full
 options:
   shard_path:
-    description: ZooKeeper path of the table, C(zookeeper_path) in C(system.replicas).
+    description:
+      - ZooKeeper path of the table, C(zookeeper_path) in C(system.replicas).
+      - One of O(shard_path) and O(shard_paths) is needed.
     type: str
-    required: true
+  shard_paths:
+    description:
+      - ZooKeeper paths of tables, repaired one after the other with the same connections, each under its own
+        lock and with its own file in O(backup).
+      - A shard path that cannot be repaired does not keep the others. The module then fails at the end, with
+        RV(failed_shard_paths).
+    type: list
+    elements: str
   kind:
     description:
       - Kind of finding to repair. C(docs/operate/repair.md) lists the repair of each kind.
@@ -139,18 +148,39 @@ EXAMPLES = r"""
   check_mode: true
   register: adopted
 
+- name: Remove the copies that are left, of several tables
+  olap.partmove.part_repair:
+    hot:
+      hosts: [hot1:2181, hot2:2181, hot3:2181]
+    cold:
+      hosts: [cold1:2181, cold2:2181, cold3:2181]
+    clickhouse:
+      user: monitor
+      password: "{{ monitor_password }}"
+    shard_paths: [/clickhouse/tables/01/hits, /clickhouse/tables/02/hits]
+    kind: copies_left
+    backup: /var/lib/partmove
+
 - name: Show the planned writes
   ansible.builtin.debug:
     var: adopted.operations
 """
 
 RETURN = r"""
+counts:
+  description: Number of partitions of all shard paths by outcome, C(repaired) and C(left).
+  returned: always
+  type: dict
+  sample: {repaired: 3, left: 1}
 repaired:
-  description: Repaired findings by partition and replica; in check mode, findings to repair.
+  description: Repaired findings by shard path, partition and replica; in check mode, findings to repair.
   returned: always
   type: list
   elements: dict
   contains:
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
     partition:
       description: Id of the partition.
       type: str
@@ -170,6 +200,9 @@ left:
   type: list
   elements: dict
   contains:
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
     partition:
       description: Id of the partition.
       type: str
@@ -179,6 +212,21 @@ left:
     remedy:
       description: Next step for the partition.
       type: str
+failed_shard_paths:
+  description: Shard paths of O(shard_paths) that could not be repaired.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
+    reason:
+      description: Why the repair of the shard path ended.
+      type: str
+    remedy:
+      description: Next step for the shard path.
+      type: str
 operations:
   description: Writes to the ensembles in order; in check mode, planned writes.
   returned: always
@@ -187,10 +235,15 @@ operations:
   sample:
     - "hot: set /clickhouse/tables/01/hits/block_numbers/20191201/State to 'HOT'"
 backup:
-  description: Path of the backup file; empty if no znode was deleted or changed.
+  description: Path of the backup file of O(shard_path); empty if no znode was deleted or changed.
   returned: always
   type: str
   sample: /var/lib/partmove/2026-11-22T064500.000Z-ghost-%2Fclickhouse%2Ftables%2F01%2Fhits.jsonl
+backups:
+  description: Paths of all backup files, one for each shard path with a deleted or changed znode.
+  returned: always
+  type: list
+  elements: str
 """
 
 from collections.abc import Mapping
@@ -230,7 +283,8 @@ def main() -> None:
             **argspec.LOAD,
             **argspec.PARTS_PER_SECOND,
             "clickhouse": argspec.clickhouse(required=True),
-            "shard_path": {"type": "str", "required": True},
+            "shard_path": {"type": "str"},
+            "shard_paths": {"type": "list", "elements": "str"},
             "kind": {"type": "str", "choices": KINDS, "required": True},
             "partitions": {"type": "list", "elements": "str"},
             "backup": {"type": "path", "required": True},
@@ -241,6 +295,8 @@ def main() -> None:
             "without_hashes": {"type": "bool", "default": False},
             "journal": {"type": "path"},
         },
+        mutually_exclusive=[("shard_path", "shard_paths")],
+        required_one_of=[("shard_path", "shard_paths")],
         supports_check_mode=True,
     )
     run(module, _task)

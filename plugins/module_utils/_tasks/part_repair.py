@@ -2,80 +2,131 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of part_repair: repair the findings of one kind at one shard path."""
+"""The task of part_repair: repair the findings of one kind, one shard path after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from .._partmove.errors import PartMoveError
+from .._partmove.errors import EnsembleError, PartMoveError, PausedTooLong
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.formats.names import check_partition_id
 from .._partmove.gates.servers import AskServers
 from .._partmove.journal.events import Event
-from .._partmove.journal.port import Journal
 from .._partmove.lease.two_ensembles import check_different_history
 from .._partmove.patched.audit.kind import FindingKind
 from .._partmove.patched.parts.pair import read_pair
-from .._partmove.patched.repair.backup import BackupHeader, PartitionLeft
+from .._partmove.patched.repair.backup import BackupHeader, PartitionLeft, SavedZnode
 from .._partmove.patched.repair.case import RepairContext, RepairOptions
 from .._partmove.patched.repair.run import REMEDIES, RepairReport, repair_shard
 from .._partmove.patched.repair.saving import SavedWrite, SavingStore
 from .._partmove.shard.fence import no_table
-from .._partmove.text import format_time, parse_duration
-from .._partmove.tree.ports import ZnodeStore
+from .._partmove.text import first_few, format_time, parse_duration
+from .._partmove.tree.ports import ZnodeReader, ZnodeStore
+from .._partmove.zip_strict import zip_strict
 from .backup_file import BackupFile
 from .journal_file import journalled_run
 from .pacing import PaceOptions
+from .progress import Progress
 from .registrations_file import read_registrations
 from .resources import SERVERS_AT_ONCE, LockOptions, Resources, probe_of
+
+
+class _ShardRepair:
+    """The repair of one shard path, with a backup file of its own.
+
+    Implements what `SavingStore` and `RepairContext` call to save znodes before they change.
+    """
+
+    def __init__(self, shard_path: str) -> None:
+        self.layout = ShardLayout(shard_path)
+        self.backup: BackupFile | None = None
+        self.report = RepairReport(self.layout.path)
+        self.error: PartMoveError | None = None
+        """Why the shard path could not be repaired; other shard paths go on."""
+
+    def save(self, writes: Sequence[SavedWrite]) -> None:
+        """Save znodes before they are changed."""
+        if self.backup is not None:
+            self.backup.save(writes)
+
+    def save_left(self, partitions: Sequence[PartitionLeft]) -> None:
+        """Save how the repair leaves partitions."""
+        if self.backup is not None:
+            self.backup.save_left(partitions)
+
+    def repaired(self) -> list[dict[str, Any]]:
+        """Return the repaired findings, as the module returns them."""
+        return [
+            {
+                "shard_path": row.shard_path,
+                "partition": row.partition,
+                "replica": row.replica,
+                "kind": row.verdict.kind.value,
+                "parts": list(row.verdict.parts),
+            }
+            for row in self.report.repaired
+        ]
+
+    def left(self) -> list[dict[str, str]]:
+        """Return the partitions left, as the module returns them."""
+        return [
+            {"shard_path": self.layout.path, "partition": each, "reason": why.reason, "remedy": why.remedy}
+            for each, why in sorted(self.report.left.items())
+        ]
 
 
 class PartRepair:
     """Implements Task for part_repair."""
 
-    failure = ""
-
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Read the options of the module. Raises PartMoveError for invalid values."""
         self._params = params
-        self._layout = ShardLayout(params["shard_path"])
+        given = params["shard_paths"]
+        self._is_single = given is None
+        paths = [params["shard_path"]] if given is None else sorted(set(given))
+        self._shards = [_ShardRepair(each) for each in paths]
         self._kind = FindingKind(params["kind"])
-        given = params["partitions"]
-        self._only = None if given is None else [_partition_id(each) for each in given]
+        partitions = params["partitions"]
+        self._only = None if partitions is None else [_partition_id(each) for each in partitions]
         self._locks = LockOptions.of(params)
         self._pace = PaceOptions.of(params)
         self._options = self._read_options()
         self._done: list[str] = []
-        self._backup: BackupFile | None = None
-        self._report: RepairReport | None = None
         self._check_mode = False
+
+    @property
+    def failure(self) -> str:
+        """A sentence about shard paths that could not be repaired; empty without any."""
+        failed = [each for each in self._shards if each.error is not None]
+        if not failed:
+            return ""
+        texts = first_few([f"{each.layout.path}: {each.error}" for each in failed])
+        return f"{len(failed)} of {len(self._shards)} shard paths could not be repaired: {texts}"
 
     def result(self) -> dict[str, Any]:
         """Return the result so far."""
-        report = self._report
-        rows = [] if report is None else report.repaired
-        left = {} if report is None else report.left
-        names = [f"{self._layout.path} {row.partition} {row.replica}" for row in rows]
+        repaired = [row for each in self._shards for row in each.repaired()]
+        left = [row for each in self._shards for row in each.left()]
+        names = [f"{row['shard_path']} {row['partition']} {row['replica']}" for row in repaired]
+        backups = [each.backup.path for each in self._shards if each.backup is not None and each.backup.path]
+        counts = self._counts()
         return {
             "changed": bool(self._done),
-            "msg": self._message(len({row.partition for row in rows}), len(left)),
-            "repaired": [
-                {
-                    "partition": row.partition,
-                    "replica": row.replica,
-                    "kind": row.verdict.kind.value,
-                    "parts": list(row.verdict.parts),
-                }
-                for row in rows
-            ],
-            "left": [
-                {"partition": each, "reason": why.reason, "remedy": why.remedy}
-                for each, why in sorted(left.items())
+            "msg": self._message(counts["repaired"], counts["left"]),
+            "counts": counts,
+            "repaired": repaired,
+            "left": left,
+            "failed_shard_paths": [
+                {"shard_path": each.layout.path, "reason": each.error.message, "remedy": each.error.remedy}
+                for each in self._shards
+                if each.error is not None
             ],
             "operations": list(self._done),
-            "backup": "" if self._backup is None else self._backup.path,
+            "backup": backups[0] if self._is_single and backups else "",
+            "backups": backups,
             "diff": {
                 "before": "".join(f"{name}: {self._kind.value}\n" for name in names),
                 "after": "".join(f"{name}: repaired\n" for name in names),
@@ -83,91 +134,125 @@ class PartRepair:
         }
 
     def run(self, resources: Resources) -> None:
-        """Repair the partitions whose finding is of the kind."""
+        """Repair the partitions whose finding is of the kind, one shard path after the other.
+
+        With several shard paths, one that cannot be repaired does not keep the others.
+        """
         self._check_mode = resources.check_mode
         hot, cold = resources.open_pair()
         journal = resources.open_journal()
-        check_different_history(hot, cold, self._layout.path)
-        in_hot, in_cold = (each.read([self._layout.path])[0] for each in (hot, cold))
-        if in_hot is None and in_cold is None:
-            raise no_table(self._layout)
-        moment = format_time(int(resources.clock.now() * 1000))
-        czxid, ctime = (0, 0) if in_hot is None else (in_hot.stat.czxid, in_hot.stat.ctime)
-        pair = read_pair(hot, cold, self._locks.root)
-        header = BackupHeader(
-            moment, self._layout.path, czxid, self._kind.value, ctime, pair.hot_id, pair.cold_id
-        )
-        if not self._check_mode:
-            self._backup = BackupFile(self._params["backup"], header)
-            resources.close_at_end(self._backup)
+        for shard in self._shards:
+            check_different_history(hot, cold, shard.layout.path)
+        _check_tables(hot, cold, self._shards)
         probe = probe_of(self._params["clickhouse"])
         progress = resources.open_progress("partitions", "parts")
-
-        def report_progress(expected: int, done: int) -> None:
-            progress.expect(expected)
-            progress.add(done, 0, f"of the kind {self._kind.value} at {self._layout.path}")
-
         context = RepairContext(
-            self._saving(hot, "hot", journal),
-            self._saving(cold, "cold", journal),
+            hot,
+            cold,
             resources.clock,
             journal,
             self._locks.keeper("part_repair", hot, cold, resources.clock),
             AskServers(probe, SERVERS_AT_ONCE),
             probe,
-            "" if self._backup is None else self._backup.planned,
-            resources.open_pace(self._pace, progress.announce),
-            SERVERS_AT_ONCE,
-            report_progress,
-            self._save_left,
+            pace=resources.open_pace(self._pace, progress.announce),
+            at_once=SERVERS_AT_ONCE,
         )
-        work = {"work": f"{self._kind.value} of {self._layout.path}", "shard_paths": 1}
+        paths = first_few([each.layout.path for each in self._shards])
+        work = {"work": f"{self._kind.value} of {paths}", "shard_paths": len(self._shards)}
         with journalled_run(journal, "part_repair", (hot, cold), work, self._counts):
-            self._report = repair_shard(
-                context, self._layout.path, self._kind, self._options, only=self._only
+            for shard in self._shards:
+                self._repair(context, shard, progress)
+
+    def _repair(self, context: RepairContext, shard: _ShardRepair, progress: Progress) -> None:
+        """Repair one shard path. With several, its error is kept, unless it concerns all of them."""
+        path = shard.layout.path
+
+        def report_progress(expected: int, done: int) -> None:
+            progress.expect(expected)
+            progress.add(done, 0, f"of the kind {self._kind.value} at {path}")
+
+        try:
+            if not self._check_mode:
+                shard.backup = BackupFile(self._params["backup"], self._header(context, path))
+            own = context._replace(
+                hot=self._saving(context, context.hot, "hot", shard),
+                cold=self._saving(context, context.cold, "cold", shard),
+                backup="" if shard.backup is None else shard.backup.planned,
+                on_progress=report_progress,
+                save_left=shard.save_left,
             )
+            options = replace(self._options, registrations=self._registrations(shard.layout))
+            shard.report = repair_shard(own, path, self._kind, options, only=self._only)
+        except (EnsembleError, PausedTooLong):
+            raise
+        except PartMoveError as error:
+            if self._is_single:
+                raise
+            shard.error = error
+        finally:
+            if shard.backup is not None:
+                shard.backup.close()
 
-    def _saving(self, store: ZnodeStore, name: str, journal: Journal) -> SavingStore:
+    def _header(self, context: RepairContext, path: str) -> BackupHeader:
+        in_hot = context.hot.read([path])[0]
+        czxid, ctime = (0, 0) if in_hot is None else (in_hot.stat.czxid, in_hot.stat.ctime)
+        pair = read_pair(context.hot, context.cold, self._locks.root)
+        moment = format_time(int(context.clock.now() * 1000))
+        return BackupHeader(moment, path, czxid, self._kind.value, ctime, pair.hot_id, pair.cold_id)
+
+    def _saving(
+        self, context: RepairContext, store: ZnodeStore, name: str, shard: _ShardRepair
+    ) -> SavingStore:
         def announce(multis: Sequence[Sequence[str]]) -> None:
-            rows = ({"shard_path": self._layout.path, "operations": list(each)} for each in multis)
-            journal.record(Event.WRITING, rows)
+            rows = ({"shard_path": shard.layout.path, "operations": list(each)} for each in multis)
+            context.journal.record(Event.WRITING, rows)
 
-        return SavingStore(store, name, self._save, announce, self._done)
-
-    def _save(self, writes: Sequence[SavedWrite]) -> None:
-        if self._backup is not None:
-            self._backup.save(writes)
-
-    def _save_left(self, partitions: Sequence[PartitionLeft]) -> None:
-        if self._backup is not None:
-            self._backup.save_left(partitions)
+        return SavingStore(store, name, shard.save, announce, self._done)
 
     def _counts(self) -> dict[str, int]:
         """Return the numbers of repaired and left partitions."""
-        report = self._report
-        if report is None:
-            return {}
-        return {"repaired": len({row.partition for row in report.repaired}), "left": len(report.left)}
+        reports = [each.report for each in self._shards]
+        return {
+            "repaired": sum(len({row.partition for row in report.repaired}) for report in reports),
+            "left": sum(len(report.left) for report in reports),
+        }
 
     def _message(self, repaired: int, left: int) -> str:
         would = "would be " if self._check_mode else ""
         return f"{repaired} {would}repaired, {left} left"
 
     def _read_options(self) -> RepairOptions:
+        """Return the options, without registrations."""
         params = self._params
         if self._kind not in REMEDIES:
             raise PartMoveError(
                 f"Partitions of the kind {self._kind.value} are not repaired by a module",
                 remedy=self._kind.remedy or "They are consistent",
             )
-        path = params["registrations"]
+        # A file that cannot be read ends the run before its first write.
+        for shard in self._shards[:1]:
+            self._registrations(shard.layout)
         return RepairOptions(
-            registrations=() if path is None else read_registrations(path, self._layout),
             quiet=parse_duration(params["quiet"], "quiet"),
             cold_is_lost=params["cold_is_lost"],
             replica_is_gone=params["replica_is_gone"],
             without_hashes=params["without_hashes"],
         )
+
+    def _registrations(self, layout: ShardLayout) -> Sequence[SavedZnode]:
+        path = self._params["registrations"]
+        return () if path is None else read_registrations(path, layout)
+
+
+def _check_tables(hot: ZnodeReader, cold: ZnodeReader, shards: Sequence[_ShardRepair]) -> None:
+    """Raise NoSuchTable if neither ensemble has a shard path: then the chroot is wrong.
+
+    A table that was dropped since its audit is in neither ensemble, and must not keep the others.
+    """
+    paths = [each.layout.path for each in shards]
+    there = [in_hot or in_cold for in_hot, in_cold in zip_strict(hot.read(paths), cold.read(paths))]
+    if there and not any(there):
+        raise no_table(shards[0].layout)
 
 
 def _partition_id(text: str) -> str:

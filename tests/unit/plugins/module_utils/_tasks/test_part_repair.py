@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,96 +19,16 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
     SameEnsemble,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     parse_backup,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
-from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec, part_repair as task_file
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_repair import PartRepair
 from ansible_collections.olap.partmove.plugins.modules import part_repair
 from support.memory.arrange import create, write
-from support.memory.bench import DAY, OTHER, PART, PATH, Bench
-from support.memory.disks import SimulatedDisks
-from support.memory.probe import SimulatedProbe
-from support.memory.resources import MemoryResources
-
-CLICKHOUSE = {name: option.get("default") for name, option in argspec.clickhouse()["options"].items()}
-STATE = f"{PATH}/block_numbers/{DAY}/State"
-
-
-class SimulatedServersProbe(SimulatedProbe, SimulatedDisks):
-    """Queries simulated servers with the interface of HttpReplicaProbe."""
-
-    def __init__(self, bench: Bench) -> None:
-        SimulatedProbe.__init__(self, bench.servers)
-        SimulatedDisks.__init__(self, bench.servers)
-
-    def active_parts(
-        self, shard_path: str, replica: str, host: str, partitions: Collection[str]
-    ) -> Mapping[str, tuple[ActivePart, ...]]:
-        """The active parts of a replica; raises PartMoveError where its server is silent."""
-        self.parts(shard_path, replica, host)
-        return super().active_parts(shard_path, replica, host, partitions)
-
-
-class Repairs:
-    """A bench, the folder for backups, and runs of the module over them."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.bench = Bench()
-        self.folder = folder
-        self.probe = SimulatedServersProbe(self.bench)
-        monkeypatch.setattr(task_file, "probe_of", lambda _settings: self.probe)
-
-    def params(self, **options: Any) -> dict[str, Any]:
-        """The options of the module, most at their defaults."""
-        return {
-            "hot": {},
-            "cold": {},
-            "coordination_root": "/partmove",
-            "lock_wait": "3s",
-            "clickhouse": CLICKHOUSE,
-            "shard_path": PATH,
-            "kind": "cold_unmarked",
-            "partitions": None,
-            "backup": str(self.folder),
-            "registrations": None,
-            "quiet": "1h",
-            "cold_is_lost": False,
-            "replica_is_gone": False,
-            "without_hashes": False,
-            "journal": None,
-            "max_latency": 1.0,
-            "give_up_after": "10m",
-            "max_parts_per_second": 0,
-            **options,
-        }
-
-    def run(self, *, check_mode: bool = False, **options: Any) -> dict[str, Any]:
-        """The result of the module."""
-        task, resources = self.task(check_mode=check_mode, **options)
-        try:
-            task.run(resources)
-        finally:
-            resources.close()
-        return task.result()
-
-    def task(self, *, check_mode: bool = False, **options: Any) -> tuple[PartRepair, MemoryResources]:
-        """Return the task and its resources."""
-        params = self.params(**options)
-        resources = MemoryResources(self.bench, params, check_mode=check_mode)
-        resources.clock = self.bench.clock  # type: ignore[assignment]
-        return PartRepair(params), resources
-
-    def trees(self) -> list[object]:
-        """Return the content of both ensembles."""
-        return [each.data() for each in (self.bench.hot_ensemble, self.bench.cold_ensemble)]
-
-    def files(self) -> list[Path]:
-        """The backups."""
-        return sorted(self.folder.iterdir())
+from support.memory.bench import DAY, OTHER, PART, PATH
+from support.memory.part_repairs import STATE, Repairs
 
 
 @pytest.fixture
@@ -128,7 +47,7 @@ def unmarked(repairs: Repairs) -> Repairs:
 
 
 ROWS = [
-    {"partition": DAY, "replica": replica, "kind": "cold_unmarked", "parts": [PART]}
+    {"shard_path": PATH, "partition": DAY, "replica": replica, "kind": "cold_unmarked", "parts": [PART]}
     for replica in ("r1", "r2")
 ]
 OPERATIONS = [f"hot: set {STATE} to 'COLD'"]
@@ -142,10 +61,13 @@ def test_check_repair_and_repair_again(unmarked: Repairs) -> None:
     assert checked == {
         "changed": True,
         "msg": "1 would be repaired, 0 left",
+        "counts": {"repaired": 1, "left": 0},
         "repaired": ROWS,
         "left": [],
+        "failed_shard_paths": [],
         "operations": OPERATIONS,
         "backup": "",
+        "backups": [],
         "diff": {
             "before": "".join(f"{PATH} {DAY} {each}: cold_unmarked\n" for each in ("r1", "r2")),
             "after": "".join(f"{PATH} {DAY} {each}: repaired\n" for each in ("r1", "r2")),
@@ -154,7 +76,7 @@ def test_check_repair_and_repair_again(unmarked: Repairs) -> None:
 
     done = unmarked.run()
     (file,) = unmarked.files()
-    assert done == {**checked, "msg": "1 repaired, 0 left", "backup": str(file)}
+    assert done == {**checked, "msg": "1 repaired, 0 left", "backup": str(file), "backups": [str(file)]}
     assert unmarked.bench.hot.get(STATE)[0] == b"COLD"
 
     again = unmarked.run()
@@ -223,6 +145,7 @@ def test_left_partitions_have_a_reason_and_a_remedy(repairs: Repairs) -> None:
     assert (result["changed"], result["repaired"], result["msg"]) == (False, [], "0 repaired, 1 left")
     assert result["left"] == [
         {
+            "shard_path": PATH,
             "partition": "",
             "reason": f"hot has unreadable znodes: {PATH}/replicas/r2/parts/x",
             "remedy": "Find out which program wrote them, and remove them by hand",
