@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Mutants of the syncs that keep reads from going back over a new connection."""
+"""Mutants of the syncs of audits, and of those that keep reads from going back over a new connection."""
 
 from __future__ import annotations
 
@@ -29,20 +29,55 @@ class AdapterMutant(Mutant):
         return tuple(f"tests/unit/{_UTILS}/{test}" for test in self.tests)
 
 
+class SyncMutant(Mutant):
+    """A mutant of the domain whose tests are named below ``tests/unit``."""
+
+    @property
+    def node_ids(self) -> tuple[str, ...]:
+        """The tests, from the root of the repository."""
+        return tuple(f"tests/unit/{test}" for test in self.tests)
+
+
+_AUDIT = "patched/audit/reader.py"
+
 MUTANTS = (
+    SyncMutant(
+        "an audit asks the replicas of the past",
+        _AUDIT,
+        "        self._hot.sync(layout.path)\n        version",
+        "        version",
+        ("test_syncs.py::test_an_audit_asks_the_replica_that_was_added_just_now",),
+    ),
+    SyncMutant(
+        "an audit does not see what was registered while servers were asked",
+        _AUDIT,
+        "        self._hot.sync(layout.path)\n        lock",
+        "        lock",
+        ("test_syncs.py::test_an_audit_sees_what_was_registered_while_servers_were_asked",),
+    ),
+    SyncMutant(
+        "an audit reads the cold ensemble of the past",
+        _AUDIT,
+        "        self._cold.sync(layout.path)\n        cold",
+        "        cold",
+        (
+            "test_syncs.py::test_an_audit_sees_that_a_cold_partition_was_dropped_just_now",
+            "test_syncs.py::test_a_repair_finds_what_drifted_just_now",
+        ),
+    ),
+    SyncMutant(
+        "an audit finds what a dropped table left in cold in the past",
+        _AUDIT,
+        "        self._cold.sync(layout.path)\n        if is_shard_path",
+        "        if is_shard_path",
+        ("test_syncs.py::test_an_audit_sees_what_a_dropped_table_left_just_now",),
+    ),
     AdapterMutant(
         "a read over any connection counts",
         _SYNCED,
         "if answer.error not in LOST and reply.connection == self._synced_connection(reads.sync, deadline):",
         "if answer.error not in LOST and self._synced_connection(reads.sync, deadline) != -2:",
         (f"{_RUNS}::test_a_server_that_acts_before_a_connection_is_lost",),
-    ),
-    AdapterMutant(
-        "a run that brings partitions back reads over any connection",
-        _SYNCED,
-        "if answer.error not in LOST and reply.connection == self._synced_connection(reads.sync, deadline):",
-        "if answer.error not in LOST and self._synced_connection(reads.sync, deadline) is not False:",
-        (f"{_RUNS}::test_a_connection_that_is_lost[go_back_a_bit-bring back]",),
     ),
     AdapterMutant(
         "a sync that was answered holds for all later connections",

@@ -202,6 +202,11 @@ class ReconnectingScene(Scene):
         hot, cold = (WatchedStore(each, script, self.watch) for each in self._stores)
         return hot, cold
 
+    def end_sessions(self) -> None:
+        """Forget the last run, whose connections cannot be copied."""
+        self._stores = []
+        del self._last
+
     def go_back(self) -> None:
         """Let the last run lose both connections; the next members know nothing of the run."""
         for each in self._stores:

@@ -134,6 +134,21 @@ def test_what_is_read_after_a_sync_that_was_lost_is_read_again(
     assert seen == [MULTI_READ]
 
 
+def test_a_sync_goes_before_what_is_read_over_the_next_connection(
+    distant: ZooKeeperStore, proxy: ZooKeeperProxy
+) -> None:
+    """The server of the next connection may not look at what the client has seen."""
+    distant.sync("/")
+    assert distant.read(["/"])[0] is not None
+    before = distant._session.breaks
+    proxy.disconnect()
+    wait_for(lambda: distant._session.breaks > before)
+    seen = requests_through(proxy)
+    for _each in range(2):
+        assert distant.read(["/"])[0] is not None
+    assert seen == [MULTI_READ, SYNC, MULTI_READ, MULTI_READ]
+
+
 def test_a_sync_is_sent_again(distant: ZooKeeperStore, proxy: ZooKeeperProxy) -> None:
     proxy.disconnect()
     distant.sync("/")

@@ -20,11 +20,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
 from support.memory.acts import ON_THE_PARTITION, perform
 from support.memory.connections import ReconnectingScene
 from support.memory.interleaving import Lost, Script
-from support.memory.scene import MODERN, copy_of
+from support.memory.scene import MODERN, WANTED, copy_of
 
 pytestmark = pytest.mark.long(minutes=1)
 
 Run = Callable[[ReconnectingScene, Script], PatchedReport]
+
+TEN_MINUTES = 600.0
 
 WITHIN = 5
 """So many operations after an act of a server a connection is lost."""
@@ -95,5 +97,38 @@ def test_a_server_that_acts_before_a_connection_is_lost(name: str) -> None:
             if acted <= script.last_look(".*/parts$", behind=True):
                 for each in report.moved:
                     assert scene.where(each).is_cold, (trace[acted], trace[lost])
+            scene.servers.catch_up()
+            scene.watch.check()
+
+
+def all_cold(later: bool) -> ReconnectingScene:
+    """All partitions are cold, or were brought back so long ago that their copies may go."""
+    scene = ReconnectingScene(MODERN, already_cold=WANTED)
+    if later:
+        scene.reheat()
+        scene.expire()
+        scene.wait(TEN_MINUTES)
+        scene.end_sessions()
+    return scene
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["back", "clean up"])
+@pytest.mark.parametrize("name", ["insert", "drop", "detach and attach"])
+def test_a_server_that_acts_before_a_run_that_brings_back_loses_a_connection(name: str, later: bool) -> None:
+    script = Script()
+    copy_of(all_cold, later).reheat(script)
+    trace = script.trace
+    for acted in range(0, len(trace), 3):
+        for lost in range(acted + 1, min(acted + WITHIN, len(trace))):
+            scene, script = copy_of(all_cold, later), Script()
+            act = perform(scene, ON_THE_PARTITION[name])
+            script.actions[acted] = scene.act_and_go_back(act, script, lost)
+            report = scene.reheat(script)
+            if acted <= script.last_look(".*/parts$", behind=True):
+                for each in {*report.moved, *report.unchanged, *report.copies_removed}:
+                    where = scene.where(each)
+                    assert where.state != b"COLD", (trace[acted], trace[lost])
+                    assert where.covered_by(where.hot), (trace[acted], trace[lost])
+                    assert each not in report.copies_removed or not any(where.cold.values())
             scene.servers.catch_up()
             scene.watch.check()
