@@ -46,14 +46,14 @@ MUTANTS = (
         _AUDIT,
         "        self._hot.sync(layout.path)\n        version",
         "        version",
-        ("test_syncs.py::test_an_audit_asks_the_replica_that_was_added_just_now",),
+        ("test_syncs_repair.py::test_an_audit_asks_the_replica_that_was_added_just_now",),
     ),
     SyncMutant(
         "an audit does not see what was registered while servers were asked",
         _AUDIT,
         "        self._hot.sync(layout.path)\n        lock",
         "        lock",
-        ("test_syncs.py::test_an_audit_sees_what_was_registered_while_servers_were_asked",),
+        ("test_syncs_repair.py::test_an_audit_sees_what_was_registered_while_servers_were_asked",),
     ),
     SyncMutant(
         "an audit reads the cold ensemble of the past",
@@ -61,8 +61,8 @@ MUTANTS = (
         "        self._cold.sync(layout.path)\n        cold",
         "        cold",
         (
-            "test_syncs.py::test_an_audit_sees_that_a_cold_partition_was_dropped_just_now",
-            "test_syncs.py::test_a_repair_finds_what_drifted_just_now",
+            "test_syncs_repair.py::test_an_audit_sees_that_a_cold_partition_was_dropped_just_now",
+            "test_syncs_repair.py::test_a_repair_finds_what_drifted_just_now",
         ),
     ),
     SyncMutant(
@@ -70,7 +70,7 @@ MUTANTS = (
         _AUDIT,
         "        self._cold.sync(layout.path)\n        if is_shard_path",
         "        if is_shard_path",
-        ("test_syncs.py::test_an_audit_sees_what_a_dropped_table_left_just_now",),
+        ("test_syncs_repair.py::test_an_audit_sees_what_a_dropped_table_left_just_now",),
     ),
     AdapterMutant(
         "a read over any connection counts",

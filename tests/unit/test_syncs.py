@@ -9,18 +9,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import identity_path
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable, SameEnsemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import SameEnsemble
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.two_ensembles import (
     check_nonce_invisible,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
-    DiskParts,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
-    EvidenceReader,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.enter import (
     look_up_replicas,
@@ -42,14 +35,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.pa
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.hot_members import (
     refuse_behind,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.arrange import mark
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.copying import Copying
-from support.memory.disks import SimulatedDisks
-from support.memory.drifted import Drifted
-from support.memory.drifts import DRIFTS
 from support.memory.interleaving import Lost, Script
 from support.memory.ledger import enter
 from support.memory.memory import LEADER, MemoryEnsemble, MemoryStore
@@ -197,104 +186,3 @@ def test_the_replica_that_is_verified_is_the_one_that_is_there() -> None:
     bench.servers.restart("r2")
     found = look_up_replicas(behind(bench.hot_ensemble), [R2])[R2]
     assert found == look_up_replicas(bench.hot_store, [R2])[R2]
-
-
-# --- audits and repairs
-
-
-def audits(bench: Bench, disks: SimulatedDisks | None = None, *, hot: bool = True) -> EvidenceReader:
-    """An audit that lags behind in cold, and in hot if it should."""
-    hot_store = behind(bench.hot_ensemble) if hot else bench.hot_store
-    return EvidenceReader(
-        hot_store,
-        behind(bench.cold_ensemble),
-        disks or SimulatedDisks(bench.servers),
-        bench.clock,
-        DEFAULT_ROOT,
-    )
-
-
-def test_an_audit_asks_the_replica_that_was_added_just_now() -> None:
-    bench = settled()
-    bench.servers.add_replica()
-    bench.servers.catch_up()
-    replicas = audits(bench).read(PATH).partitions[DAY].replicas
-    assert {each.name for each in replicas} == set(bench.servers.disk)
-
-
-def test_an_audit_sees_what_was_registered_while_servers_were_asked() -> None:
-    bench = settled()
-
-    class Inserts(SimulatedDisks):
-        def parts(self, shard_path: str, replica: str, host: str) -> DiskParts:
-            if replica == "r1":
-                bench.servers.insert(DAY)
-            return super().parts(shard_path, replica, host)
-
-    found = audits(bench, Inserts(bench.servers)).read(PATH).partitions[DAY]
-    (replica,) = [each for each in found.replicas if each.name == "r1"]
-    assert set(replica.active or ()) == set(replica.hot)
-    assert len(replica.hot) == 2
-
-
-@pytest.mark.parametrize("hot", [True, False])
-def test_an_audit_sees_that_a_partition_became_cold_just_now(hot: bool) -> None:
-    bench = settled()
-    move_by_leaders(bench)
-    found = audits(bench, hot=hot).read(PATH).partitions[DAY]
-    assert found.is_cold
-    assert [(bool(each.hot), bool(each.cold)) for each in found.replicas] == [(False, True)] * 2
-
-
-def test_an_audit_sees_that_a_cold_partition_was_dropped_just_now() -> None:
-    bench = settled()
-    move_by_leaders(bench)
-    bench.servers.drop(DAY)
-    found = audits(bench, hot=False).read(PATH).partitions
-    assert not any(each.cold for each in found[DAY].replicas)
-
-
-def test_an_audit_sees_what_a_dropped_table_left_just_now() -> None:
-    bench = settled()
-    move_by_leaders(bench)
-    bench.servers.drop_table()
-    assert audits(bench).read_anywhere(PATH).partitions.keys() == {DAY}
-    for replica in ("r1", "r2"):
-        bench.cold.delete(bench.part(replica))
-    with pytest.raises(NoSuchTable):
-        audits(bench).read_anywhere(PATH)
-
-
-def repair_behind(drifted: Drifted, kind: FindingKind) -> list[str]:
-    """Repair by a process that lags behind in both ensembles; return the partitions that it repaired."""
-    bench = drifted.bench
-    report = drifted.repair_over(
-        behind(bench.hot_ensemble), behind(bench.cold_ensemble), kind, RepairOptions()
-    )
-    return sorted({row.partition for row in report.repaired})
-
-
-@pytest.mark.parametrize("name", DRIFTS)
-def test_a_repair_finds_what_drifted_just_now(name: str) -> None:
-    """Its members have heard of nothing, not even of the table."""
-    drift = DRIFTS[name]
-    drifted = drift.made()
-    assert repair_behind(drifted, drift.kind)
-    assert set(drifted.kinds().values()) == {drift.after}
-
-
-@pytest.mark.parametrize("name", DRIFTS)
-def test_a_repair_leaves_what_was_repaired_just_now(name: str) -> None:
-    drift = DRIFTS[name]
-    drifted = drift.made()
-    for each in (drifted.bench.hot_ensemble, drifted.bench.cold_ensemble):
-        each.settle()
-    drifted.repair(drift.kind)
-    before = trees_of(drifted.bench)
-    assert repair_behind(drifted, drift.kind) == []
-    assert trees_of(drifted.bench) == before
-
-
-def trees_of(bench: Bench) -> list[dict[str, bytes]]:
-    """The data of hot and cold."""
-    return [each.data(PATH) for each in (bench.hot_ensemble, bench.cold_ensemble)]
