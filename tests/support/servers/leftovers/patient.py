@@ -155,8 +155,10 @@ class Patient:
         self.registered = list(saved_parts(ground.registry, ground.table))
         first = dict(hashes_of(self.registered))
         scene.make(ground)
-        # The table may have been made again, or its parts written anew.
-        self.hashes = {**first, **dict(hashes_of(saved_parts(ground.registry, ground.table)))}
+        # The table may have been made again, or its parts written anew. Of what the scene inserted and the
+        # original tool took from hot, only cold still has the hash, as it was copied.
+        copied = dict(hashes_of(copied_parts(ground.registry, ground.table)))
+        self.hashes = {**copied, **first, **dict(hashes_of(saved_parts(ground.registry, ground.table)))}
         self.seen = self.kept()
 
     def kept(self) -> list[Kept]:
@@ -179,6 +181,18 @@ def saved_parts(registry: Registry, table: ReplicatedTable) -> Iterable[SavedZno
         for part in registry.hot.get_children(folder):
             for path in (f"{folder}/{part}", *_children(registry, f"{folder}/{part}")):
                 yield SavedZnode("hot", path, registry.hot.get(path)[0], 0)
+
+
+def copied_parts(registry: Registry, table: ReplicatedTable) -> Iterable[SavedZnode]:
+    """What registers the parts of a table in cold, except parts of which a child is missing."""
+    cold = registry.cold
+    for replica in table.replicas:
+        folder = f"{table.path}/replicas/{replica}/parts"
+        for part in cold.get_children(folder) if cold.exists(folder) else ():
+            paths = [f"{folder}/{part}/{name}" for name in cold.get_children(f"{folder}/{part}")]
+            if len(paths) == len(("checksums", "columns")):
+                for path in (f"{folder}/{part}", *paths):
+                    yield SavedZnode("cold", path, cold.get(path)[0], 0)
 
 
 def _children(registry: Registry, path: str) -> list[str]:
