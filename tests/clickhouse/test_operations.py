@@ -191,7 +191,7 @@ def test_a_partition_of_both_ensembles_is_brought_back_before_it_is_dropped(
     assert [table.detached(number) for number in (0, 1)] == [[], []]
 
 
-def test_a_state_that_is_lost_is_repaired_and_put_back(
+def test_a_state_that_is_lost_is_repaired_and_no_restore_loses_it_again(
     table: ReplicatedTable, operator: Operator, registry: Registry, tmp_path: Path
 ) -> None:
     state = f"{table.path}/block_numbers/{DAY}/State"

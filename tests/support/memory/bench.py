@@ -146,16 +146,16 @@ class Bench:
 
     def move(self, *partitions: str) -> PatchedReport:
         """Move partitions, DAY if none is named."""
-        with self._behind():
+        with self.behind():
             return move_shard(self.context, PATH, partitions or (DAY,), self.options)
 
     def reheat(self, *partitions: str) -> PatchedReport:
         """Bring partitions back, DAY if none is named."""
-        with self._behind():
+        with self.behind():
             return reheat_shard(self.context, PATH, partitions or (DAY,))
 
     @contextmanager
-    def _behind(self) -> Iterator[None]:
+    def behind(self) -> Iterator[None]:
         """Connect the run to the members that are as far behind as ZooKeeper allows."""
         stores = (self.hot_store, self.cold_store)
         for store in stores:

@@ -150,12 +150,18 @@ class Restores(Drifted):
         return Backup.of(first._replace(**header), self.lines)
 
     def restore(self, *, check_mode: bool = False, **header: Any) -> dict[str, list[str]]:
-        """Restore the backup, and return action → the znodes, without actions that there were none of."""
-        bench, backup = self.bench, self.backup(**header)
+        """Restore the backup over members that lag behind, and return action → the znodes."""
+        bench = self.bench
         hot: ZnodeStore = bench.hot_store
         cold: ZnodeStore = bench.cold_store
         if check_mode:
             hot, cold = OverlayStore(hot, bench.clock), OverlayStore(cold, bench.clock)
+        with bench.behind():
+            return self.restore_over(hot, cold, **header)
+
+    def restore_over(self, hot: ZnodeStore, cold: ZnodeStore, **header: Any) -> dict[str, list[str]]:
+        """Restore the backup by a process that has these sessions."""
+        bench, backup = self.bench, self.backup(**header)
         leases = make_world(hot, cold, bench.clock, lock_wait=3.0).leases
         self.report = RestoreReport()
         restore(RestoreContext(hot, cold, leases, self.disks, bench.clock), backup, self.report)
