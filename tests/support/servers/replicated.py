@@ -140,15 +140,14 @@ class ReplicatedTable:
         with suppress(TimeoutError):
             wait_for(self._is_time_written, _TIME_SECONDS)
 
+    def is_idle(self) -> bool:
+        """Whether no entry of the log or a queue waits."""
+        question = "SELECT count() FROM system.replicas WHERE queue_size = 0 AND log_pointer > log_max_index"
+        return all(server.query(f"{question} AND {self._condition}") == [(1,)] for server in self.servers)
+
     def _is_settled(self) -> bool:
-        return all(
-            server.query(
-                "SELECT count() FROM system.replicas WHERE queue_size = 0 AND log_pointer > log_max_index"
-                f" AND {self._condition}"
-            )
-            == [(1,)]
-            and server.query(f"SELECT count() FROM system.parts WHERE NOT active AND {self._condition}")
-            == [(0,)]
+        return self.is_idle() and all(
+            server.query(f"SELECT count() FROM system.parts WHERE NOT active AND {self._condition}") == [(0,)]
             for server in self.servers
         )
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -36,11 +37,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
 from support.servers.leftovers.ground import Ground, Scene, kinds_of
 from support.servers.moving import make_later_world
 from support.servers.registered import Registry
-from support.servers.replicated import ReplicatedTable
+from support.servers.replicated import ReplicatedTable, wait_for
 
 _LATER = 7200.0
 """Seconds after which no other tool may be at work, and no server can need copies."""
 _ROUNDS = 6
+_ENTRY_SECONDS = 5.0
 
 
 class Kept(NamedTuple):
@@ -100,6 +102,9 @@ class Repairs:
         found = kinds_told(self.ground)
         for _round in range(_ROUNDS):
             wanted = sorted(found & REMEDIES.keys(), key=lambda kind: kind.rank)
+            # State is not set while an entry waits that reads it.
+            with suppress(TimeoutError):
+                wait_for(self.ground.table.is_idle, _ENTRY_SECONDS)
             for kind in wanted:
                 try:
                     self._repair(kind)
