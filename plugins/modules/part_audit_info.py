@@ -152,6 +152,35 @@ kinds:
   returned: when the options are valid
   type: dict
   sample: {unregistered: 1, cold: 334, hot: 30}
+repair_order:
+  description: Kinds that were found and need an action, in the order in which the repairs work. RV(findings)
+    has another order; for example, C(foreign) keeps worse kinds from being repaired.
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    kind:
+      description: Kind of the findings.
+      type: str
+    repaired:
+      description: Whether M(olap.partmove.part_repair) repairs the kind; otherwise manual action is needed.
+      type: bool
+    shard_paths:
+      description: Shard paths with the kind, sorted.
+      type: list
+      elements: str
+    partitions:
+      description: Number of partitions with the kind.
+      type: int
+    parts:
+      description: Number of parts of replicas with the kind; with V(unreadable) the number of znodes.
+      type: int
+  sample:
+    - kind: dropped
+      repaired: true
+      shard_paths: [/clickhouse/tables/01/hits]
+      partitions: 1
+      parts: 2
 restart_unsafe:
   description: Replicas whose servers must not be restarted before a repair, as C(shard_path) and C(replica),
     sorted.
@@ -167,10 +196,10 @@ written_by_another:
   elements: dict
   sample: [{shard_path: /clickhouse/tables/01/hits, partition: "20191201"}]
 detached:
-  description: Part folders in C(detached/) of the servers, as C(shard_path), C(partition), C(replica), C(folder)
-    and C(needed), sorted. C(needed) is V(yes) for the only data of a partition, or a part that the replica lacks;
-    V(no) if the replica has an active part of that name; V(compare) if parts of other names may have the rows.
-    Servers without C(system.detached_parts) do not list their folders.
+  description: Part folders in C(detached/) of the servers, as C(shard_path), C(partition), C(replica),
+    C(folder) and C(needed), sorted. C(needed) is V(yes) for the only data of a partition, or a part that the
+    replica lacks; V(no) if the replica has an active part of that name; V(compare) if parts of other names may
+    have the rows. Servers without C(system.detached_parts) do not list their folders.
   returned: when the options are valid
   type: list
   elements: dict

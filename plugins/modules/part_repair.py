@@ -11,7 +11,8 @@ short_description: Repair findings of one kind in the part znodes of a table
 version_added: 0.1.0
 description:
   - Repairs the partitions of a shard path for which M(olap.partmove.part_audit_info) reports one kind of
-    finding. Repair one kind after the other, the worst first, and run each repair in check mode before.
+    finding. Repair one kind after the other, in the order of the audit's C(repair_order), and run each repair
+    in check mode before.
   - Works under the lock of the shard path and queries the servers of all replicas. If a server does not
     answer, the partition is left as before, with the reason.
   - Before a znode is deleted or changed, its content is written to a file in O(backup).

@@ -2,20 +2,21 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Repairs in a schedule: all that an audit finds, the worst first, as an operator or the guard does it."""
+"""Repairs in a schedule: all that an audit finds, in order, as an operator or the guard does it."""
 
 from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import audit_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import Disks
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.repair_order import (
+    REPAIR_ORDER,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import (
     RepairContext,
     RepairOptions,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import (
-    REMEDIES,
     repair_shard,
 )
 
@@ -34,9 +35,9 @@ def repair_all(context: MoveContext, disks: Disks, shard_path: str) -> str:
         disks,
     )
     found = audit_shard(repairs.evidence(), shard_path)
-    kinds: set[FindingKind] = {row.verdict.kind for row in found.rows} & REMEDIES.keys()
+    kinds = {row.verdict.kind for row in found.rows}
     told = [found.unjudged] if found.unjudged else []
-    for kind in sorted(kinds, key=lambda each: each.rank):
+    for kind in (each for each in REPAIR_ORDER if each in kinds):
         report = repair_shard(repairs, shard_path, kind, _OPTIONS)
         repaired = sorted({row.partition for row in report.repaired})
         left = {each: why.reason for each, why in sorted(report.left.items())}

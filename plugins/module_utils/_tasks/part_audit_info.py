@@ -15,7 +15,7 @@ from .._partmove.patched.audit.audit import Row, ShardAudit, audit_shard
 from .._partmove.patched.audit.detached import DetachedFolder
 from .._partmove.patched.audit.evidence import Disks
 from .._partmove.patched.audit.reader import EvidenceReader
-from .._partmove.patched.audit.report import AuditReport
+from .._partmove.patched.audit.report import AuditReport, RepairStep
 from .._partmove.tree.ports import ZnodeReader
 from .audit_answer import audit_result, finding_as_result
 from .pacing import PaceOptions
@@ -110,6 +110,7 @@ def result_of(
     return {
         **audit_result(report, now),
         "findings": [_finding(row) for row in (report.rows if with_consistent else report.findings)],
+        "repair_order": [_step(each) for each in report.repair_order()],
         "restart_unsafe": [each._asdict() for each in report.unsafe()],
         "written_by_another": [each._asdict() for each in report.written_by_another()],
         "detached": [_detached(path, folder) for path, folder in report.detached()],
@@ -124,6 +125,10 @@ def _detached(shard_path: str, folder: DetachedFolder) -> dict[str, str]:
         "folder": folder.folder,
         "needed": folder.need.value,
     }
+
+
+def _step(step: RepairStep) -> dict[str, Any]:
+    return {**step._asdict(), "kind": step.kind.value, "shard_paths": list(step.shard_paths)}
 
 
 def _finding(row: Row) -> dict[str, Any]:

@@ -19,6 +19,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     Disks,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.repair_order import (
+    REPAIR_ORDER,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     SavedZnode,
 )
@@ -27,7 +30,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
     RepairOptions,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import (
-    REMEDIES,
     repair_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.saving import (
@@ -97,11 +99,11 @@ class Repairs:
     cold_is_lost: bool = False
 
     def carry_out(self) -> set[FindingKind]:
-        """Repair kind by kind, the worst first, until nothing changes; returns the kinds that are left."""
+        """Repair kind by kind, in order, until nothing changes; returns the kinds that are left."""
         self.ground.mover.seconds_ahead = _LATER
         found = kinds_told(self.ground)
         for _round in range(_ROUNDS):
-            wanted = sorted(found & REMEDIES.keys(), key=lambda kind: kind.rank)
+            wanted = [kind for kind in REPAIR_ORDER if kind in found]
             # State is not set while an entry waits that reads it.
             with suppress(TimeoutError):
                 wait_for(self.ground.table.is_idle, _ENTRY_SECONDS)

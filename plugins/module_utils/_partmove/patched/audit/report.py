@@ -16,6 +16,7 @@ from ...text import first_few
 from .audit import Row, ShardAudit
 from .detached import DetachedFolder, Need
 from .kind import FindingKind
+from .repair_order import MANUAL, in_order
 
 _NEEDS = {
     Need.YES: "needed folders, which have the only data of a partition, or a part that the replica lacks."
@@ -38,6 +39,25 @@ class OtherWrite(NamedTuple):
 
     shard_path: str
     partition: str
+
+
+class RepairStep(NamedTuple):
+    """The repair, or the manual action, of one kind.
+
+    repaired: whether part_repair repairs the kind.
+    shard_paths: where the kind was found, sorted.
+    partitions: the number of partitions of the shard paths, whatever the number of replicas.
+    parts: the number of parts of replicas with the finding; each has one part znode or more.
+    """
+
+    kind: FindingKind
+    repaired: bool
+    shard_paths: tuple[str, ...]
+    partitions: int
+    parts: int
+
+
+_PLAY = "ansible-playbook olap.partmove.repair -e partmove_repair_kind="
 
 
 class AuditReport(Findings[Row, FindingKind]):
@@ -63,8 +83,15 @@ class AuditReport(Findings[Row, FindingKind]):
         ]
 
     def summary(self) -> list[str]:
-        """Return the lines for the operator, with the folders in ``detached`` at the end."""
-        return [*super().summary(), *self._detached_lines()]
+        """Return the lines for the operator, with the folders in ``detached`` and the order at the end."""
+        return [*super().summary(), *self._detached_lines(), *self._order_lines()]
+
+    def repair_order(self) -> list[RepairStep]:
+        """Return the steps of a repair of everything that was found, in the order in which they work."""
+        by_kind: defaultdict[FindingKind, list[Row]] = defaultdict(list)
+        for row in self.findings:
+            by_kind[row.verdict.kind].append(row)
+        return [_step(kind, by_kind[kind]) for kind in in_order(by_kind)]
 
     def detached(self) -> list[tuple[str, DetachedFolder]]:
         """Return shard path and folder of each part folder in ``detached``, sorted."""
@@ -77,6 +104,15 @@ class AuditReport(Findings[Row, FindingKind]):
             ]
             if places:
                 yield f"detached {len(places)}: {text} ({first_few(places, MOST_SHOWN)})"
+
+    def _order_lines(self) -> Iterator[str]:
+        """Yield the order of the repairs, with their commands; nothing for a consistent table."""
+        steps = self.repair_order() if self.is_drifted else []
+        if steps:
+            yield f"Repair in this order, or all that is repaired by a module with {_PLAY}all:"
+        for number, step in enumerate(steps, 1):
+            how = f"{_PLAY}{step.kind.value}" if step.repaired else "manual action, see above"
+            yield f"{number}. {step.kind.value}: {how}"
 
     def urgent(self) -> Iterator[str]:
         """Yield the lines about servers with an unsafe restart, and about other tools that write."""
@@ -118,6 +154,16 @@ class AuditReport(Findings[Row, FindingKind]):
 
     def _unsafe_rows(self) -> list[Row]:
         return [row for row in self.findings if row.verdict.restart_unsafe]
+
+
+def _step(kind: FindingKind, rows: Sequence[Row]) -> RepairStep:
+    return RepairStep(
+        kind,
+        kind not in MANUAL,
+        tuple(sorted({row.shard_path for row in rows})),
+        len({(row.shard_path, row.partition) for row in rows}),
+        sum(len(row.verdict.parts) for row in rows),
+    )
 
 
 def _path_of(audit: ShardAudit) -> str:

@@ -100,6 +100,9 @@ def test_a_finding() -> None:
         for replica in ("r1", "r2")
     ]
     assert result["restart_unsafe"] == [{"shard_path": PATH, "replica": each} for each in ("r1", "r2")]
+    assert result["repair_order"] == [
+        {"kind": "unregistered", "repaired": True, "shard_paths": [PATH], "partitions": 1, "parts": 2}
+    ]
     assert (result["drifted"], result["complete"]) == (True, True)
     assert result["summary"][0] == f"DO NOT RESTART r1, r2 ({PATH}): unregistered in partition {DAY}"
     assert (

@@ -132,7 +132,27 @@ def test_summary() -> None:
     assert lines[2].startswith("unregistered 2: parts are active on disk")
     assert lines[2].endswith(f"({VISITS} 201902, {VISITS} 201903)")
     assert lines[3].startswith("registered_for_another 1: ")
-    assert lines[4:] == [ghost, "not audited: /t/02/hits: Runs on /t/02/hits meet elsewhere."]
+    play = "ansible-playbook olap.partmove.repair -e partmove_repair_kind="
+    assert lines[4:] == [
+        ghost,
+        "not audited: /t/02/hits: Runs on /t/02/hits meet elsewhere.",
+        f"Repair in this order, or all that is repaired by a module with {play}all:",
+        f"1. ghost: {play}ghost",
+        f"2. unregistered: {play}unregistered",
+        f"3. registered_for_another: {play}registered_for_another",
+    ]
+
+
+def test_the_order_of_repairs_has_manual_actions_in_their_place() -> None:
+    kinds = [FindingKind.REGISTERED_FOR_ANOTHER, FindingKind.UNLIKE_DISK, FindingKind.FOREIGN]
+    rows = [(f"p{rank}", replica, kind) for rank, kind in enumerate(kinds) for replica in ("r1", "r2")]
+    report = AuditReport([audit(HITS, *rows), audit(VISITS, ("p1", "r1", FindingKind.FOREIGN))])
+    assert report.repair_order() == [
+        (FindingKind.UNLIKE_DISK, False, (HITS,), 1, 2),
+        (FindingKind.FOREIGN, True, (HITS, VISITS), 2, 3),
+        (FindingKind.REGISTERED_FOR_ANOTHER, True, (HITS,), 1, 2),
+    ]
+    assert "1. unlike_disk: manual action, see above" in report.summary()
 
 
 def test_the_summary_of_consistent_tables_is_one_line() -> None:
@@ -150,7 +170,7 @@ def test_summary_says_why_something_was_not_judged() -> None:
 def test_summary_stays_short() -> None:
     rows = [(f"p{number}", "r1", FindingKind.UNREGISTERED) for number in range(1000)]
     lines = AuditReport([audit(HITS, *rows)]).summary()
-    assert len(lines) == 3
+    assert len(lines) == 5
     assert all(len(line) < 500 for line in lines)
 
 
