@@ -184,4 +184,18 @@ MUTANTS = (
         "        if partition in still",
         ("patched/repair/test_by_state.py", "patched/repair/test_by_removal.py"),
     ),
+    Mutant(
+        "the last registration of a part on a disk is removed",
+        _REMOVAL,
+        "if not is_covered(part, replica.hot) and _on_a_disk(partition, part):",
+        "if False:",
+        ("patched/repair/test_by_removal_last.py",),
+    ),
+    Mutant(
+        "the last registration of a part goes unless all disks have the part",
+        _REMOVAL,
+        "return any(is_covered(part, each.active or ())",
+        "return all(is_covered(part, each.active or ())",
+        ("patched/repair/test_by_removal_last.py",),
+    ),
 )
