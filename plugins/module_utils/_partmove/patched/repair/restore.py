@@ -93,18 +93,19 @@ def _restore(
     originals: Sequence[SavedZnode],
     report: RestoreReport,
 ) -> None:
-    shard = leased.shard()
-    _refuse_other_table(shard, backup.header)
-    version = shard.metadata.format_version
+    version = leased.shard().metadata.format_version
     of_partitions: dict[str, list[SavedZnode]] = {}
+    others: list[SavedZnode] = []
     for each in originals:
         partition_id = partition_of(leased.layout, each.ensemble, each.path, version)
         if partition_id is None:
-            report.leave(each, _why_never(leased.layout, each))
+            others.append(each)
         else:
             of_partitions.setdefault(partition_id, []).append(each)
     read = leased.read(sorted(of_partitions))
     _refuse_other_table(read.shard, backup.header)
+    for each in others:
+        report.leave(each, _why_never(leased.layout, each))
     partitions = _compared(context, leased.layout, backup, of_partitions, version)
     pending = [each for each in partitions if each.pending]
     left = _refused(context, leased, read, pending)

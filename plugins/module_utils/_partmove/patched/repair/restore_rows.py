@@ -142,9 +142,8 @@ def partition_of(layout: ShardLayout, ensemble: str, path: str, format_version: 
     """Return the partition of a part znode, its child or a State; None for other znodes."""
     folder, _slash, below = path.removeprefix(f"{layout.path}/").partition("/")
     if folder == "block_numbers":
-        partition_id, _slash, name = below.partition("/")
-        is_state = ensemble == "hot" and path == layout.state(partition_id) and bool(name)
-        return partition_id if is_state else None
+        partition_id = below.partition("/")[0]
+        return partition_id if ensemble == "hot" and path == layout.state(partition_id) else None
     replica, _parts, part = below.partition("/parts/")
     if folder != "replicas" or not part or "/" in replica:
         return None

@@ -13,6 +13,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     BindingConflict,
+    LeaseLost,
     NoSuchTable,
     PartMoveError,
 )
@@ -21,7 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
     SavedZnode,
 )
 from support.memory.arrange import create, mark_of_other_cluster
-from support.memory.bench import DAY, OTHER, PART, PATH
+from support.memory.bench import DAY, LOCK, OTHER, PART, PATH
 from support.memory.restores import ALL, COLD_COPIES, COPIES, STATE, Restores
 
 
@@ -136,3 +137,27 @@ def test_check_mode_says_the_same_and_writes_nothing(
     checked = lost.restore(check_mode=True)
     assert lost.trees() == before
     assert lost.restore() == checked
+
+
+def test_a_header_without_ids_is_of_any_ensemble_with_the_table(lost: Restores) -> None:
+    assert lost.restore(ctime=0, hot_id="", cold_id="").keys() == {"created", "set_back"}
+
+
+def test_where_nothing_is_to_be_written_no_server_is_asked(lost: Restores) -> None:
+    lost.restore()
+    lost.disks.silent.update(("r1", "r2"))
+    create(f"zero_copy_s3/shared/{PART}")(lost.bench)
+    assert lost.restore() == {"unchanged": ALL}
+
+
+def test_nothing_is_said_about_what_was_read_without_the_lease(lost: Restores) -> None:
+    lost.disks_are_gone()
+    lost.bench.cold_store.listing = lambda _paths: expire(lost)
+    with pytest.raises(LeaseLost):
+        lost.restore()
+    assert lost.report.rows == []
+
+
+def expire(lost: Restores) -> None:
+    if lost.bench.hot.exists(LOCK) is not None:
+        lost.bench.hot.delete(LOCK)

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     Left,
     SavedZnode,
     WrittenZnode,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.restore_rows import (
+    partition_of,
+)
 from support.memory.arrange import create_cold
-from support.memory.bench import DAY, PART
+from support.memory.bench import DAY, PART, PATH
 from support.memory.restores import ALL, COLD_COPIES, COPIES, STATE, UNKNOWN_HASH, Restores, copies_differ
 from support.memory.synthetic import MINIMALISTIC
 
@@ -149,3 +153,34 @@ def test_a_partition_that_was_inserted_again_beside_its_parts_is_left() -> None:
     restores = two_copies()
     restores.insert("r1", "r2")
     assert restores.restore() == {"left": [f"cold: {COPIES[0]}"]}
+
+
+def test_what_a_killed_repair_did_not_create_any_more_is_no_change() -> None:
+    restores = two_copies()
+    restores.lines.insert(0, WrittenZnode("cold", f"{COPIES[1]}/checksums", Left(b"new", 0)))
+    assert restores.restore() == {"set_back": [f"cold: {COPIES[0]}"]}
+
+
+def test_a_copy_that_the_repair_wrote_anew_and_others_deleted_is_not_created_again() -> None:
+    restores = two_copies()
+    restores.bench.cold.delete(COPIES[0])
+    assert restores.restore() == {"left": [f"cold: {COPIES[0]}"]}
+
+
+@pytest.mark.parametrize(
+    ("ensemble", "path", "partition_id"),
+    [
+        ("hot", f"block_numbers/{DAY}/State", DAY),
+        ("cold", f"block_numbers/{DAY}/State", None),
+        ("hot", f"block_numbers/{DAY}/block-0000000001", None),
+        ("hot", f"block_numbers/{DAY}", None),
+        ("cold", f"replicas/r1/parts/{PART}", DAY),
+        ("hot", f"replicas/r1/parts/{PART}/checksums", DAY),
+        ("cold", "replicas/r1/parts/none", None),
+        ("cold", "replicas/r1/parts", None),
+        ("cold", f"replicas/r1/queue/parts/{PART}", None),
+        ("hot", f"log/r1/parts/{PART}", None),
+    ],
+)
+def test_rows_of_partitions_are_parts_and_states(ensemble: str, path: str, partition_id: str | None) -> None:
+    assert partition_of(ShardLayout(PATH), ensemble, f"{PATH}/{path}", 1) == partition_id

@@ -13,15 +13,21 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     LeaseLost,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import SavedZnode
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
+    DELETED,
+    Left,
+    SavedZnode,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.left import read_left
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Create,
     Multi,
     SetData,
 )
 from support.memory.arrange import create_cold, mark_of_other_cluster
-from support.memory.bench import LOCK, PART, PATH
+from support.memory.bench import DAY, LOCK, PART, PATH
 from support.memory.restores import ALL, COLD_COPIES, COPIES, STATE, Restores
 
 
@@ -149,3 +155,19 @@ def test_a_part_in_hot_is_not_registered_once_state_changed() -> None:
     before_part(restores, lambda: restores.bench.hot.set(STATE, b"COLD"))
     assert restores.restore() == {"left": [f"hot: {COPIES[0]}"]}
     assert restores.bench.hot.exists(COPIES[0]) is None
+
+
+def test_parts_in_hot_come_before_state() -> None:
+    """State says HOT no sooner than hot has the part."""
+    restores = with_part_in_hot()
+    bench, layout = restores.bench, ShardLayout(PATH)
+    bench.hot.set(STATE, b"COLD")
+    restores.lines = [each._replace(left=DELETED) for each in restores.saved]
+    restores.lines.append(SavedZnode("hot", STATE, b"HOT", 0, Left(b"COLD", 1)))
+    restores.lines += read_left(bench.hot_store, bench.cold_store, layout, [DAY])
+    order: list[str] = []
+    bench.hot_store.before = lambda multi: order.extend(
+        op.path for op in multi if isinstance(op, (Create, SetData)) and op.path.startswith(PATH)
+    )
+    assert restores.restore() == {"created": [f"hot: {COPIES[0]}"], "set_back": [f"hot: {STATE}"]}
+    assert order == [COPIES[0], STATE]
