@@ -207,6 +207,9 @@ left:
     partition:
       description: Id of the partition.
       type: str
+    kind:
+      description: Kind of the finding.
+      type: str
     reason:
       description: Reason for leaving the partition unchanged.
       type: str

@@ -70,10 +70,11 @@ class _ShardRepair:
             for row in self.report.repaired
         ]
 
-    def left(self) -> list[dict[str, str]]:
-        """Return the partitions left, as the module returns them."""
+    def left(self, kind: FindingKind) -> list[dict[str, str]]:
+        """Return the partitions of the kind that were left, as the module returns them."""
+        of_all = {"shard_path": self.layout.path, "kind": kind.value}
         return [
-            {"shard_path": self.layout.path, "partition": each, "reason": why.reason, "remedy": why.remedy}
+            {**of_all, "partition": each, "reason": why.reason, "remedy": why.remedy}
             for each, why in sorted(self.report.left.items())
         ]
 
@@ -109,7 +110,7 @@ class PartRepair:
     def result(self) -> dict[str, Any]:
         """Return the result so far."""
         repaired = [row for each in self._shards for row in each.repaired()]
-        left = [row for each in self._shards for row in each.left()]
+        left = [row for each in self._shards for row in each.left(self._kind)]
         names = [f"{row['shard_path']} {row['partition']} {row['replica']}" for row in repaired]
         backups = [each.backup.path for each in self._shards if each.backup is not None and each.backup.path]
         counts = self._counts()

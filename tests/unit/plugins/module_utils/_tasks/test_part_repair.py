@@ -147,6 +147,7 @@ def test_left_partitions_have_a_reason_and_a_remedy(repairs: Repairs) -> None:
         {
             "shard_path": PATH,
             "partition": "",
+            "kind": "unreadable",
             "reason": f"hot has unreadable znodes: {PATH}/replicas/r2/parts/x",
             "remedy": "Find out which program wrote them, and remove them by hand",
         }

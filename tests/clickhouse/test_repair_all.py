@@ -1,0 +1,108 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""repair.yml with all kinds in one run, on patched servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.ansible.role_runs import changed
+from support.servers.operator import Operator
+from support.servers.registered import Registry
+from support.servers.replicated import ReplicatedTable, TableMaker
+from support.servers.zookeeper import Ensemble
+
+DAY, OTHER, DROPPED = "20191201", "20191202", "20190101"
+
+pytestmark = [
+    pytest.mark.long(minutes=2),
+    pytest.mark.clickhouse,
+    pytest.mark.patched,
+    pytest.mark.usefixtures("healthy"),
+]
+
+
+@pytest.fixture
+def table(make_table: TableMaker, registry: Registry) -> ReplicatedTable:
+    """A table of which another tool has moved two partitions, one without State; and cold has a dropped part.
+
+    The dropped part keeps the others from adoption, and `cold_unmarked` appears after the adoption.
+    """
+    made = make_table()
+    made.fill(["2019-12-01", "2019-12-02"])
+    made.settle()
+    hot, cold = registry.hot, registry.cold
+    for replica in made.replicas:
+        for day in (DAY, OTHER):
+            _copy(registry, made, replica, f"{day}_0_0_0", f"{day}_0_0_0")
+        _copy(registry, made, replica, f"{DAY}_0_0_0", f"{DROPPED}_0_0_0")
+        for day in (DAY, OTHER):
+            hot.delete(f"{made.path}/replicas/{replica}/parts/{day}_0_0_0", recursive=True)
+    hot.create(f"{made.path}/block_numbers/{DAY}/State", b"COLD")
+    assert cold.exists(f"{made.path}/replicas/r1/parts/{DROPPED}_0_0_0")
+    return made
+
+
+def _copy(registry: Registry, table: ReplicatedTable, replica: str, part: str, name: str) -> None:
+    folder = f"{table.path}/replicas/{replica}/parts"
+    children = registry.hot.get_children(f"{folder}/{part}")
+    for below in ("", *(f"/{each}" for each in children)):
+        data = registry.hot.get(f"{folder}/{part}{below}")[0]
+        registry.cold.create(f"{folder}/{name}{below}", data, makepath=True)
+
+
+@pytest.fixture
+def operator(table: ReplicatedTable, hot: Ensemble, cold: Ensemble, tmp_path: Path) -> Operator:
+    """Somebody who looks after the table."""
+    return Operator(table, hot, cold, tmp_path)
+
+
+def test_all_kinds_are_repaired_in_one_run(
+    table: ReplicatedTable, operator: Operator, registry: Registry, tmp_path: Path
+) -> None:
+    backup = tmp_path / "backup"
+    backup.mkdir()
+    variables: dict[str, Any] = {
+        "partmove_repair_kind": "all",
+        "partmove_repair_shard_paths": [table.path],
+        "partmove_repair_backup": str(backup),
+        "partmove_repair_quiet": "0",
+    }
+    rows = [table.rows(number) for number in (0, 1)]
+
+    checked = operator.play("repair", "partmove_repair", variables, "--check")
+    assert changed(checked) == 1, checked.told
+    assert "Plan: 2 kinds to repair, in this order." in checked.output
+    assert "1. dropped: 1 shard path, 1 partition, 2 parts of replicas" in checked.output
+    assert "2. foreign: 1 shard path, 2 partitions, 4 parts of replicas" in checked.output
+    assert "Rounds: 1 (check mode: the first one)." in checked.output
+    assert list(backup.iterdir()) == []
+
+    # The servers show no hashes, so foreign parts are left without a confirmation.
+    unconfirmed = operator.play("repair", "partmove_repair", variables)
+    assert changed(unconfirmed) == 1, unconfirmed.told
+    assert "Rounds: 2." in unconfirmed.output
+    assert "  dropped: 2" in unconfirmed.output
+    assert "Left: 2 partitions." in unconfirmed.output
+    assert "run part_repair with without_hashes" in unconfirmed.output
+
+    confirmed = {**variables, "partmove_repair_without_hashes": True}
+    done = operator.play("repair", "partmove_repair", confirmed)
+    assert changed(done) == 2, done.told
+    assert "Rounds: 2." in done.output
+    assert "  foreign: 4" in done.output
+    assert "  cold_unmarked: 2" in done.output
+    assert "Left: 0 partitions." in done.output
+    assert "4 consistent, 0 inconsistent, 0 not judged" in done.output
+    assert registry.hot.get(f"{table.path}/block_numbers/{OTHER}/State")[0] == b"COLD"
+    assert [table.rows(number) for number in (0, 1)] == rows
+
+    again = operator.play("repair", "partmove_repair", confirmed)
+    assert changed(again) == 0, again.told
+    assert "Plan: 0 kinds to repair." in again.output
+    assert "Rounds: 0." in again.output
