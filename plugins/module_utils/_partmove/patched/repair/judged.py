@@ -61,7 +61,7 @@ def judge_again(leased: LeasedCase) -> JudgedAgain:
         of_kind = {name: one for name, one in verdicts.items() if one.kind is leased.case.kind}
         why = _not_of_kind(verdicts.values(), leased.case.kind)
         if partition is None or why is not None:
-            again.left[each] = _GONE if why is None else why
+            again.left[each] = why or _GONE
         else:
             again.judged.append(JudgedPartition(partition, of_kind))
     return again

@@ -22,7 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
     RepairOptions,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
-from support.memory.arrange import create, create_cold, mark_of_other_cluster
+from support.memory.arrange import create, create_cold, mark_of_other_cluster, write
 from support.memory.bench import DAY, OTHER, PART, PATH
 from support.memory.drifted import Drifted
 from support.memory.drifts import DRIFTS
@@ -163,3 +163,16 @@ def test_a_server_that_is_silent_by_now_keeps_its_partition() -> None:
     assert report.left.keys() == {DAY}
     assert drifted.done == []
     assert drifted.bench.hot.get(f"{PATH}/{STATE}")[0] == b"COLD"
+
+
+def test_the_worst_kind_by_now_and_its_remedy_are_named() -> None:
+    drifted = drifted_by(PART, lambda drifted: create(STATE, b"COLD")(drifted.bench))
+
+    def change() -> None:
+        write(STATE, b"HOT")(drifted.bench)
+        create_cold(f"replicas/r9/parts/{PART}", MINIMALISTIC)(drifted.bench)
+
+    drifted.bench.before_lease(change)
+    left = drifted.repair(FindingKind.HOT_MARKED_COLD).left[DAY]
+    assert left.reason == "it is another_replica by now, no longer hot_marked_cold"
+    assert left.remedy == FindingKind.ANOTHER_REPLICA.remedy

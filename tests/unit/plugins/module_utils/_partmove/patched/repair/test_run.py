@@ -25,7 +25,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.judged import (
     JudgedPartition,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import (
+    REMEDIES,
+    repair_shard,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import UnlimitedPace
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete
@@ -191,3 +194,14 @@ def test_every_batch_is_judged_under_its_own_lease() -> None:
     report = drifted.repair(FindingKind.HOT_MARKED_COLD)
     assert {row.partition for row in report.repaired} == {DAY}
     assert report.left[OTHER].reason == "it is hot by now, no longer hot_marked_cold"
+
+
+def test_the_progress_counts_every_partition_of_the_kind(drifted: Drifted) -> None:
+    for each in (DAY, OTHER):
+        create(f"block_numbers/{each}/State", b"COLD")(drifted.bench)
+    progress: list[tuple[int, int]] = []
+    context = drifted.context()._replace(
+        pace=UnlimitedPace(), on_progress=lambda *step: progress.append(step)
+    )
+    repair_shard(context, PATH, FindingKind.HOT_MARKED_COLD, RepairOptions())
+    assert progress == [(2, 0), (0, 2)]
