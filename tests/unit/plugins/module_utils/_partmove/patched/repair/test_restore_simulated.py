@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
 from support.memory.arrange import create, create_cold, write
 from support.memory.bench import DAY, PART, PATH
-from support.memory.restores import ALL, COLD_COPIES, COPIES, STATE, Restores, copies_differ
+from support.memory.restores import ALL, COLD_COPIES, COPIES, STATE, UNKNOWN_HASH, Restores, copies_differ
 from support.memory.synthetic import MINIMALISTIC
 
 
@@ -98,3 +98,12 @@ def test_replicas_that_are_gone_are_not_registered_again() -> None:
     options = RepairOptions(replica_is_gone=True)
     assert restores.repair(FindingKind.ANOTHER_REPLICA, options).left == {}
     assert restores.restore() == {"left": [f"cold: {PATH}/replicas/r9/parts/{PART}"]}
+
+
+def test_copies_that_nobody_needs_are_no_reason_to_write() -> None:
+    """The exception for findings is for parts that a restart would take out of the table."""
+    restores = copies_differ()
+    restores.bench.hot.set(COPIES[0], UNKNOWN_HASH)
+    before = restores.trees()
+    assert restores.restore() == {"left": [f"cold: {COPIES[0]}"]}
+    assert restores.trees() == before

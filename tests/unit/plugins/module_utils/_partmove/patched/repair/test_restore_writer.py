@@ -171,3 +171,14 @@ def test_parts_in_hot_come_before_state() -> None:
     )
     assert restores.restore() == {"created": [f"hot: {COPIES[0]}"], "set_back": [f"hot: {STATE}"]}
     assert order == [COPIES[0], STATE]
+
+
+def test_a_part_in_hot_of_a_partition_without_state() -> None:
+    restores = with_part_in_hot()
+    restores.bench.hot.delete(STATE)
+    assert restores.restore() == {"created": [f"hot: {COPIES[0]}"]}
+
+
+def test_folders_that_are_gone_in_cold_are_created(lost: Restores) -> None:
+    lost.bench.cold.delete(f"{PATH}/replicas", recursive=True)
+    assert lost.restore() == {"created": COLD_COPIES, "set_back": [f"hot: {STATE}"]}
