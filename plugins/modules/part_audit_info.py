@@ -58,6 +58,12 @@ options:
       - Without this option the content is compared only if names or State are inconsistent.
     type: bool
     default: false
+  skip_missing:
+    description:
+      - Whether to leave out the paths of O(shard_paths) of which neither ensemble has anything, for example
+        after the repair of a dropped table. Otherwise the module fails.
+    type: bool
+    default: false
 seealso:
   - module: olap.partmove.part_info
   - module: olap.partmove.replica_info
@@ -198,8 +204,8 @@ written_by_another:
 detached:
   description: Part folders in C(detached/) of the servers, as C(shard_path), C(partition), C(replica),
     C(folder) and C(needed), sorted. C(needed) is V(yes) for the only data of a partition, or a part that the
-    replica lacks; V(no) if the replica has an active part of that name; V(compare) if parts of other names may
-    have the rows. Servers without C(system.detached_parts) do not list their folders.
+    replica lacks; V(no) if the replica has an active part of that name; V(compare) if parts of other names
+    may have the rows. Servers without C(system.detached_parts) do not list their folders.
   returned: when the options are valid
   type: list
   elements: dict
@@ -262,6 +268,7 @@ def main() -> None:
             "root": {"type": "str"},
             "details": {"type": "str", "choices": ["findings", "all"], "default": "findings"},
             "compare_content": {"type": "bool", "default": False},
+            "skip_missing": {"type": "bool", "default": False},
             **argspec.LOAD,
         },
         mutually_exclusive=[("shard_paths", "root")],

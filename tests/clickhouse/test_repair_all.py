@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.ansible.role_runs import changed
+from support.servers.moving import Mover
 from support.servers.operator import Operator
 from support.servers.registered import Registry
 from support.servers.replicated import ReplicatedTable, TableMaker
@@ -106,3 +107,41 @@ def test_all_kinds_are_repaired_in_one_run(
     assert changed(again) == 0, again.told
     assert "Plan: 0 kinds to repair." in again.output
     assert "Rounds: 0." in again.output
+
+
+@pytest.mark.parametrize("kind", ["another_replica", "all"])
+def test_what_a_dropped_table_left_in_cold_goes_only_after_a_confirmation(
+    make_table: TableMaker,
+    mover: Mover,
+    registry: Registry,
+    hot: Ensemble,
+    cold: Ensemble,
+    tmp_path: Path,
+    kind: str,
+) -> None:
+    table = make_table()
+    table.fill(["2019-12-01"])
+    table.settle()
+    assert mover.move(table, [DAY]).moved.keys() == {DAY}
+    for server in table.servers:
+        server.execute(f"DROP TABLE {table.name}")
+    operator = Operator(table, hot, cold, tmp_path)
+    variables: dict[str, Any] = {
+        "partmove_repair_kind": kind,
+        "partmove_repair_shard_paths": [table.path],
+        "partmove_repair_backup": str(tmp_path),
+    }
+    part = f"{table.path}/replicas/r1/parts/{DAY}_0_0_0"
+
+    left = operator.play("repair", "partmove_repair", variables)
+    assert changed(left) == 0, left.told
+    assert (
+        "If the server of that replica is gone for good, run part_repair with replica_is_gone." in left.output
+    )
+    assert registry.cold.exists(part)
+
+    done = operator.play("repair", "partmove_repair", {**variables, "partmove_repair_replica_is_gone": True})
+    assert changed(done) == 1, done.told
+    assert "Repaired: 2 partitions of replicas." in done.output
+    assert "0 inconsistent, 0 not judged" in done.output
+    assert not registry.cold.exists(part)

@@ -39,6 +39,7 @@ class PartAuditInfo:
         self._pace = PaceOptions.of(params)
         self._with_consistent = params["details"] == "all"
         self._compare_all: bool = params["compare_content"]
+        self._skips_missing: bool = params["skip_missing"] or self._root is not None
         self._disks = disks or probe_of(params["clickhouse"])
         self._audits: list[ShardAudit] = []
         self._denied = DeniedZnodes()
@@ -90,9 +91,10 @@ class PartAuditInfo:
         try:
             audit = audit_shard(reader, shard_path, compare_all=self._compare_all)
         except NoSuchTable:
-            if self._root is None:
+            if not self._skips_missing:
                 raise
-            # The table was dropped, or lost its last part in cold, after the search below the root found it.
+            # The table was dropped, or lost its last part in cold, after the search below the root found it,
+            # or before the repair.
             return 0
         self._audits.append(audit)
         return len(audit.rows)

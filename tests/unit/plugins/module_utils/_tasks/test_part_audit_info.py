@@ -40,6 +40,7 @@ DEFAULTS: dict[str, Any] = {
     "root": None,
     "details": "findings",
     "compare_content": False,
+    "skip_missing": False,
     "max_latency": 1.0,
     "give_up_after": "10m",
 }
@@ -233,6 +234,11 @@ def test_a_table_dropped_during_the_search_is_skipped() -> None:
     task, resources = task_of(bench, **BELOW)
     task.run(resources)
     assert task.result()["shard_paths"] == 0
+
+
+def test_a_table_that_is_gone_is_skipped_on_request() -> None:
+    result = audit(Bench(), shard_paths=[PATH, "/gone"], skip_missing=True)
+    assert (result["shard_paths"], result["complete"], result["drifted"]) == (1, True, False)
 
 
 def test_a_table_given_by_name_must_exist_in_an_ensemble() -> None:
