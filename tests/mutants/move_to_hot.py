@@ -85,16 +85,6 @@ MUTANTS = (
         ("patched/move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[queue_clear]",),
     ),
     Mutant(
-        "copies of dropped parts do not wait",
-        _TO_HOT,
-        "refused = {each: refusal for each, refusal in needed.items() if refusal is not None}",
-        "refused: dict[str, Refusal] = {}",
-        (
-            "patched/move/test_to_hot_dropped.py",
-            "patched/move/test_to_hot.py::test_a_clock_of_the_controller_that_is_wrong_lets_no_copy_go_early",
-        ),
-    ),
-    Mutant(
         "copies of dropped parts go without a server being asked",
         _TO_HOT,
         "        if not self._context.servers.asks:\n            return refused\n",

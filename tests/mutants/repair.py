@@ -178,13 +178,6 @@ MUTANTS = (
         ("patched/repair/test_by_removal.py::test_while_a_server_is_silent_nothing_is_removed",),
     ),
     Mutant(
-        "what a remedy left counts as repaired",
-        _RUN,
-        "        if partition in report.left:\n            continue\n        if partition in still",
-        "        if partition in still",
-        ("patched/repair/test_by_state.py", "patched/repair/test_by_removal.py"),
-    ),
-    Mutant(
         "the last registration of a part on a disk is removed",
         _REMOVAL,
         "if not is_covered(part, replica.hot) and _on_a_disk(partition, part):",

@@ -81,7 +81,7 @@ MUTANTS = (
         "the fence is read after queues and log",
         _READER,
         "            fence=fence.checks,",
-        "            fence=ShardReader(self._hot, self._cold, self._layout, self._root)._read_hot(())"
+        "            fence=ShardReader(self._hot, self._cold, self._layout, self.root)._read_hot(())"
         ".fence.result.checks,",
         ("shard/test_reader_behind.py::test_an_entry_assigned_after_the_read_of_the_log_fails_the_fence",),
     ),
