@@ -109,6 +109,22 @@ def test_all_kinds_are_repaired_in_one_run(
     assert "Rounds: 0." in again.output
 
 
+def test_a_round_that_fails_is_reported(table: ReplicatedTable, operator: Operator, tmp_path: Path) -> None:
+    """An invalid value of an option is found by part_repair."""
+    variables: dict[str, Any] = {
+        "partmove_repair_kind": "all",
+        "partmove_repair_shard_paths": [table.path],
+        "partmove_repair_backup": str(tmp_path),
+        "partmove_repair_quiet": "long",
+    }
+    run = operator.play("repair", "partmove_repair", variables)
+    assert run.status != 0
+    assert "Rounds: 1." in run.output
+    assert "Failed: dropped: " in run.output
+    assert "Failed: foreign: " in run.output
+    assert "Audit again" not in run.output
+
+
 @pytest.mark.parametrize("kind", ["another_replica", "all"])
 def test_what_a_dropped_table_left_in_cold_goes_only_after_a_confirmation(
     make_table: TableMaker,
