@@ -295,6 +295,13 @@ moved:
     bytes:
       description: Bytes of data in these znodes.
       type: int
+bound:
+  description: Shard paths that this run bound to the two ensembles, sorted, at most O(max_listed). Ensembles
+    without an identity got one. In check mode, the shard paths that a run would bind.
+  returned: when the options are valid
+  type: list
+  elements: str
+  sample: [/clickhouse/tables/01/hits]
 copies_removed:
   description: Partitions whose copies in cold were removed, sorted, at most O(max_listed).
   returned: when the options are valid

@@ -22,10 +22,14 @@ class PatchedTally(PartitionTally[PatchedReport]):
         super().__init__(max_listed)
         self._diff: list[tuple[str, str, str]] = []
         """For each listed row with a diff: the outcome, the line before and the line after."""
+        self._bound: list[str] = []
+        """The shard paths that the run bound, sorted."""
 
     def add(self, report: PatchedReport) -> None:
         """Add the outcomes of one memory batch of a shard path."""
         path = report.shard_path
+        if report.is_bound_now and path not in self._bound[-1:]:
+            self._bound.append(path)
         for _partition, moved in sorted(report.moved.items()):
             self._add_moved(path, moved)
         for partition in sorted(report.copies_removed):
@@ -37,6 +41,7 @@ class PatchedTally(PartitionTally[PatchedReport]):
         self._add_not_moved(report)
 
     def _merge_diff(self, other: PatchedTally, room: dict[str, int]) -> None:
+        self._bound += other._bound
         for each in other._diff:
             # The diff has the order of the rows, and only listed rows have a diff.
             if room[each[0]] > 0:
@@ -56,6 +61,7 @@ class PatchedTally(PartitionTally[PatchedReport]):
                 "bytes": self._totals["bytes"],
                 "seconds": round(seconds, 3),
             },
+            "bound": self._bound[: self._max_listed],
             "diff": {
                 "before": self._diff_text(0),
                 "after": self._diff_text(1),

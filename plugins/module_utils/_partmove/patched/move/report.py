@@ -69,11 +69,13 @@ class PatchedReport(RunReport[MovedPartition]):
 
     copies_removed: set[str] = field(default_factory=set)
     """Partitions already in hot before the run, whose copies in cold were removed."""
+    is_bound_now: bool = False
+    """Whether the run bound the shard path to the two ensembles; their identities may be new, too."""
 
     @property
     def is_changed(self) -> bool:
         """Whether the run changed the ensembles, or may have; in check mode, whether it would."""
-        return super().is_changed or bool(self.copies_removed)
+        return super().is_changed or bool(self.copies_removed) or self.is_bound_now
 
     def outcomes(self) -> tuple[Mapping[str, object] | set[str], ...]:
         """Return one collection of partitions per outcome."""

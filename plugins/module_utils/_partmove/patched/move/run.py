@@ -128,6 +128,8 @@ class PatchedRun(ShardRun[MoveContext, PatchedReport]):
         except (FormatError, NoSuchTable):
             self._direction.abandon(leased, self._report.moved)
             raise
+        finally:
+            self._report.is_bound_now |= leased.is_bound_now
 
     def _work_on_batch(self, leased: LeasedShard, partition_ids: Sequence[str]) -> None:
         pending = partition_ids

@@ -54,6 +54,7 @@ def bind_owned(leased: LeasedShard, shard: ShardFacts) -> None:
             _make_known(leased, binding, binding.cold)
         else:
             return
+        leased.is_bound_now = True
         leased.cold.store.sync(leased.layout.path)
         binding = leased.binding()
     raise EnsembleError(

@@ -181,6 +181,8 @@ class LeasedShard:
         self.cold = LeasedEnsemble(cold, lease.cold_checks, layout.path, reader.cold_lists)
         self.taken_at = lease.taken_at
         """As in `Lease`: the moment for which every judgement under this lease holds."""
+        self.is_bound_now = False
+        """Whether the shard path was bound under this lease; see `bind`."""
         self.root = reader.root
         """The coordination root."""
         self._reader = reader

@@ -36,12 +36,9 @@ from support.memory.arrange import (
     both,
     create,
     create_cold,
-    forget_id,
     mark,
     mark_former,
     mark_of_other_cluster,
-    mark_without_id,
-    mark_without_path,
     write,
 )
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench

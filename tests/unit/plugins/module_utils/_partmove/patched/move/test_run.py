@@ -135,8 +135,8 @@ def test_a_switch_that_was_undone_is_a_change() -> None:
 @pytest.mark.parametrize("killed", [False, True], ids=["this run", "a killed run"])
 def test_copies_that_an_earlier_run_left_are_a_change_when_removed(killed: bool) -> None:
     bench = Bench()
+    mark(bench)
     if killed:
-        mark(bench)
         for replica in ("r1", "r2"):
             create_cold(f"replicas/{replica}/parts/{PART}", bench.hot.get(bench.part(replica))[0])(bench)
         bench.servers.mutate(DAY)
@@ -146,6 +146,16 @@ def test_copies_that_an_earlier_run_left_are_a_change_when_removed(killed: bool)
     assert report.deferred[DAY].gate is GateName.MUTATIONS_APPLIED
     assert PART not in bench.cold.get_children(f"{PATH}/replicas/r1/parts")
     assert report.is_changed is killed
+
+
+def test_a_run_that_binds_its_table_is_a_change_and_says_so() -> None:
+    """The first run alone, also if nothing is moved by it."""
+    bench = Bench()
+    bench.before_switch(lambda: bench.servers.mutate(DAY))
+    first, second = bench.move(), bench.move()
+    assert not first.moved
+    assert (first.is_bound_now, first.is_changed) == (True, True)
+    assert (second.is_bound_now, second.is_changed) == (False, False)
 
 
 def test_a_journal_that_cannot_be_written_hides_nothing() -> None:
@@ -176,7 +186,7 @@ def test_what_is_reported_and_recorded() -> None:
 
     report = bench.move(OTHER, DAY, DAY)
 
-    assert report == PatchedReport(PATH, moved=expected)
+    assert report == PatchedReport(PATH, moved=expected, is_bound_now=True)
     assert list(report.moved) == [DAY, OTHER]
     fields = {"shard_path": PATH, "parts": 2, "znodes": 6, "bytes": 248}
     states = [bench.hot.get(f"{PATH}/block_numbers/{each}/State")[1] for each in (DAY, OTHER)]

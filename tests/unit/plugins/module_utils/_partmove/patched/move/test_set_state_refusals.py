@@ -76,7 +76,9 @@ def test_state_is_refused_while_an_entry_waits_that_reads_it(bench: Bench, is_la
     assert bench.hot.get(STATE)[0] == b"COLD"
 
     def assign() -> None:
-        bench.hot.create(f"{PATH}/replicas/r1/queue/queue-0000000009", entry(f"drop\n{DAY}_0_9_999\n".encode()))
+        bench.hot.create(
+            f"{PATH}/replicas/r1/queue/queue-0000000009", entry(f"drop\n{DAY}_0_9_999\n".encode())
+        )
 
     if is_late:
         bench.before_lease(assign)
