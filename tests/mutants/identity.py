@@ -18,6 +18,7 @@ _PAIR = "patched/parts/pair.py"
 _READER = "patched/audit/reader.py"
 _TAKE_OVER = "patched/repair/take_over.py"
 _GATES = "gates/shard.py"
+_TWO = "patched/repair/test_run_two_clusters.py"
 
 MUTANTS = (
     Mutant(
@@ -239,5 +240,19 @@ MUTANTS = (
         "            shard.owner is not Owner.OURS\n            or binding.cold is None\n",
         "            binding.cold is None\n",
         ("patched/repair/test_take_over.py::test_consent_is_proof_without_disks",),
+    ),
+    Mutant(
+        "repairs remove unmarked parts from a cold ensemble of others",
+        "patched/repair/judged.py",
+        "if evidence.owner is Owner.NOBODY and binding.bound_hots and not binding.is_pair_bound:",
+        "if evidence.owner is None:",
+        (f"{_TWO}::test_parts_without_a_marker_are_left_while_cold_belongs_to_others[False]",),
+    ),
+    Mutant(
+        "repairs touch the parts of another cluster",
+        "patched/repair/judged.py",
+        "if evidence.owner is Owner.OTHER_CLUSTER:",
+        "if evidence.owner is None:",
+        (f"{_TWO}::test_not_even_a_znode_that_is_no_part_is_removed[listed]",),
     ),
 )

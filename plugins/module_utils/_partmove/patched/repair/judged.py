@@ -68,11 +68,21 @@ def judge_again(leased: LeasedCase) -> JudgedAgain:
 
 
 def refuse_owner(evidence: ShardEvidence) -> NotRepaired | None:
-    """Return a refusal if cold has the shard path for another cluster, whatever the kind of a partition."""
-    if evidence.owner is not Owner.OTHER_CLUSTER:
-        return None
-    kind = FindingKind.OTHER_CLUSTER
-    return NotRepaired(kind.means, kind.remedy)
+    """Return a refusal if the parts in cold may be another cluster's, whatever the kind of a partition.
+
+    Without a marker, nothing says whose they are. Then the cold ensemble must not belong to others alone.
+    """
+    if evidence.owner is Owner.OTHER_CLUSTER:
+        kind = FindingKind.OTHER_CLUSTER
+        return NotRepaired(kind.means, kind.remedy)
+    binding = evidence.binding
+    if evidence.owner is Owner.NOBODY and binding.bound_hots and not binding.is_pair_bound:
+        return NotRepaired(
+            "no marker in cold says whose parts these are, and cold belongs to another hot ensemble",
+            "Check the hosts and the chroots of hot and cold. If both clusters use this cold ensemble, bind"
+            " this hot ensemble to it once with cold_owner, then run part_repair again",
+        )
+    return None
 
 
 def _not_of_kind(verdicts: Collection[Verdict], kind: FindingKind) -> NotRepaired | None:

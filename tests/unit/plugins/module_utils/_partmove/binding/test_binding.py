@@ -17,7 +17,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.bi
     read_binding_of_any_cold,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import (
+    BoundHot,
     Identity,
+    hots_path,
     identity_path,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
@@ -186,3 +188,44 @@ def test_another_root_or_path_of_this_hot_ensemble_is_a_conflict(
     monkeypatch.setattr(bench.hot_store, "chroot", chroot, raising=False)
     with pytest.raises(BindingConflict):
         read_binding_of_any_cold(bench.hot_store, bench.cold_store, DEFAULT_ROOT, LAYOUT)
+
+
+@pytest.mark.parametrize(
+    ("hot_id", "cold_id", "hots", "is_bound"),
+    [
+        ("a", "b", ("a",), True),
+        ("a", "b", ("a", "c"), True),
+        ("a", "b", (), False),
+        ("a", "b", ("c",), False),
+        ("", "b", ("",), False),
+        ("a", "", ("a",), False),
+    ],
+)
+def test_when_a_pair_is_bound(
+    bench: Bench, hot_id: str, cold_id: str, hots: tuple[str, ...], is_bound: bool
+) -> None:
+    found = binding_of(bench)._replace(hot_id=hot_id, cold_id=cold_id, bound_hots=hots)
+    assert found.is_pair_bound is is_bound
+
+
+def test_a_table_that_both_sides_know_needs_no_place_in_the_list(bench: Bench) -> None:
+    """It was bound before ensembles had identities, and another hot ensemble was listed first."""
+    bench.move(DAY)
+    hots = hots_path(DEFAULT_ROOT)
+    bench.cold.delete(f"{hots}/{identify(bench)}")
+    bench.cold.create(f"{hots}/{'c' * 32}", BoundHot("another").encode())
+    mark_without_id(bench)
+    assert not binding_of(bench).is_pair_bound
+    assert bench.move(OTHER).moved
+    assert binding_of(bench).is_pair_bound
+
+
+@pytest.mark.parametrize("there", ["b" * 32, None])
+def test_the_id_at_another_root_is_compared(bench: Bench, there: str | None) -> None:
+    """With another id at the root that the marker names, the table is another cluster's."""
+    if there is not None:
+        bench.hot.create(identity_path("/other"), Identity(there).encode(), makepath=True)
+    marker = ColdMarker(TableId("a" * 32, 1, 0), HotSide(PATH, "/other"))
+    bench.cold.create(PATH, marker.encode(), makepath=True)
+    found = read_binding_of_any_cold(bench.hot_store, bench.cold_store, DEFAULT_ROOT, LAYOUT)
+    assert found.marker == marker

@@ -111,6 +111,32 @@ def test_a_marker_without_parts_is_theirs_all_the_same(clusters: TwoClusters) ->
     assert theirs.move(DAY).moved
 
 
+def test_not_even_a_znode_that_is_no_part_is_removed(clusters: TwoClusters) -> None:
+    """Our servers would not start with it, so the audit names that first."""
+    clusters.theirs.bench.cold.create(f"{PATH}/replicas/r1/parts/nonsense")
+    before = clusters.cold()
+    assert FindingKind.UNREADABLE in clusters.ours.kinds("").values()
+    report = clusters.ours.repair(FindingKind.UNREADABLE, FLAGS)
+    assert (report.repaired, [*report.left]) == ([], [""])
+    assert clusters.cold() == before
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_parts_without_a_marker_are_left_while_cold_belongs_to_others(is_listed: bool) -> None:
+    """Their replicas have other names, and ours know nothing of the parts."""
+    clusters = TwoClusters.build(is_listed=is_listed)
+    ours = clusters.ours
+    clusters.theirs.bench.cold.set(PATH, b"")
+    ours.bench.hot.delete(f"{PATH}/replicas/r2", recursive=True)
+    ours.bench.servers.disk["r1"].discard(PART)
+    ours.bench.hot.delete(ours.bench.part())
+    before = clusters.cold()
+    for kind in (FindingKind.DROPPED, FindingKind.ANOTHER_REPLICA):
+        report = ours.repair(kind, FLAGS)
+        assert (report.left.keys() == {DAY}) is not is_listed
+    assert (clusters.cold() == before) is not is_listed
+
+
 def test_a_second_hot_ensemble_writes_nothing() -> None:
     """Also with a table that cold does not have."""
     clusters = TwoClusters.build()
