@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.delegating import DelegatingStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Check, Multi, Outcome
-from explore.repairs import repair_all
+from explore.repairs import Repairs
 from support.memory.client import MemoryClient
 from support.memory.disks import SimulatedDisks
 from support.memory.memory import MemoryEnsemble
@@ -37,6 +37,7 @@ class OtherCluster:
         client = MemoryClient(self._hot.open())
         table = build_table(client, PATH, scene.servers.table.options)
         self._servers = Statements(table, client, MemoryClient(scene.cold.open()))
+        self._repairs = Repairs(PATH, SimulatedDisks(self._servers))
 
     def run(self, cold: ZnodeStore, *, is_guarded: bool) -> str:
         """Move, bring back and repair.
@@ -52,7 +53,7 @@ class OtherCluster:
         acts: tuple[Callable[[], object], ...] = (
             lambda: move_shard(context, PATH, WANTED, self._scene.options).deferred,
             lambda: reheat_shard(context, PATH, WANTED).deferred,
-            lambda: repair_all(context, SimulatedDisks(self._servers), PATH),
+            lambda: self._repairs.repair_all(context),
         )
         told = []
         for act in acts:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
@@ -38,7 +38,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, Outcome
 from explore.other_cluster import OtherCluster
-from explore.repairs import repair_all
+from explore.repairs import Repairs
 from explore.schedule import Settings
 from support.memory.disks import SimulatedDisks
 from support.memory.interleaving import Script, WatchedStore
@@ -101,6 +101,7 @@ class Runs:
         self._by_ledger = by_ledger
         self._other_cold = MemoryEnsemble("other", scene.clock, 3)
         self._other_cluster = OtherCluster(scene)
+        self._repairs = Repairs(PATH, SimulatedDisks(scene.servers))
 
     def start(self, settings: Settings, script: Script) -> Process:
         """Connect a run to both ensembles."""
@@ -119,18 +120,19 @@ class Runs:
 
     def carry_out(self, goal: str, partition: str, process: Process) -> str:
         """Let the run do what it is for; returns what it tells. Raises PartMoveError, and Died."""
-        if goal == "move":
-            report = self.move(process)
-            return told(report)
-        if goal == "reheat":
-            return told(reheat_shard(process.context, PATH, WANTED))
-        if goal == "downgrade":
-            return self._downgrade(process)
-        if goal == "repair":
-            return repair_all(process.context, SimulatedDisks(self._scene.servers), PATH)
-        if goal == "other cluster":
-            return self._other_cluster.run(process.cold, is_guarded=not process.settings.other_cold)
-        return str(self.set_state(process, partition, State[goal.split(" ")[1]]))
+        runs: dict[str, Callable[[], object]] = {
+            "move": lambda: told(self.move(process)),
+            "reheat": lambda: told(reheat_shard(process.context, PATH, WANTED)),
+            "downgrade": lambda: self._downgrade(process),
+            "repair": lambda: self._repairs.repair_all(process.context),
+            "restore": lambda: self._repairs.restore(process.context),
+            "other cluster": lambda: self._other_cluster.run(
+                process.cold, is_guarded=not process.settings.other_cold
+            ),
+            "state HOT": lambda: self.set_state(process, partition, State.HOT),
+            "state COLD": lambda: self.set_state(process, partition, State.COLD),
+        }
+        return str(runs[goal]())
 
     def move(self, process: Process, partitions: Sequence[str] = WANTED) -> PatchedReport:
         """Move partitions to cold."""

@@ -32,7 +32,7 @@ KINDS = {
 STARTS = ("hot", "cold", "back", "back for ten minutes")
 GOALS = (
     *("move", "move", "move", "reheat", "reheat", "reheat"),
-    *("repair", "repair", "repair"),
+    *("repair", "repair", "repair", "restore", "restore"),
     *("state HOT", "state COLD", "downgrade"),
     *("other cluster", "other cluster"),
 )
