@@ -41,13 +41,6 @@ MUTANTS = (
         (f"{_TESTS}::test_only_the_replicas_of_the_kind_count_as_repaired",),
     ),
     Mutant(
-        "the owner is not asked",
-        _JUDGED,
-        "    if evidence.owner is not Owner.OTHER_CLUSTER:\n",
-        "    if True:\n",
-        (f"{_OTHER}[hot, marked cold]",),
-    ),
-    Mutant(
         "what is of another cluster is left for one kind only",
         _JUDGED,
         "    if not_ours is not None:\n",

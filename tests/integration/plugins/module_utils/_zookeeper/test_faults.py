@@ -128,7 +128,9 @@ def test_what_is_read_after_a_sync_that_was_lost_is_read_again(
     distant.sync("/")
     assert distant.read(["/"])[0] is not None
     assert trap.sprung
-    assert seen[-3:] == [MULTI_READ, SYNC, MULTI_READ]
+    # The read behind the lost sync may or may not have been sent before the connection broke.
+    assert seen[-2:] == [SYNC, MULTI_READ]
+    assert seen.count(SYNC) >= 2
     seen.clear()
     assert distant.read(["/"])[0] is not None
     assert seen == [MULTI_READ]
