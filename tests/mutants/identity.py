@@ -193,14 +193,14 @@ MUTANTS = (
     Mutant(
         "a disk without a hash is proof",
         _TAKE_OVER,
-        "if registered is None or shown is None or not _has_hash(registered, shown):",
-        "if registered is None or (shown is not None and not _has_hash(registered, shown)):",
+        "if registered is None or shown is None or not _registers(registered, shown):",
+        "if registered is None or (shown is not None and not _registers(registered, shown)):",
         ("patched/repair/test_take_over.py::test_a_disk_without_the_hash_is_no_proof[None]",),
     ),
     Mutant(
         "the hash is not compared",
         _TAKE_OVER,
-        "if registered is None or shown is None or not _has_hash(registered, shown):",
+        "if registered is None or shown is None or not _registers(registered, shown):",
         "if registered is None or shown is None:",
         (
             "patched/repair/test_take_over.py::test_a_disk_without_the_hash_is_no_proof[22222222222222222222222222222222]",

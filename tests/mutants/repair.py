@@ -18,6 +18,13 @@ _JUDGE = "patched/audit/judge.py"
 
 MUTANTS = (
     Mutant(
+        "what could not be judged counts as nothing to repair",
+        "patched/repair/run.py",
+        "for each, rows in in_doubt.items() if each not in before}",
+        "for each, rows in in_doubt.items() if each in before}",
+        ("patched/repair/test_run.py::test_what_could_not_be_judged_is_left_and_no_success[False]",),
+    ),
+    Mutant(
         "a repair is in the journal after it was done",
         _RUN,
         "        context.journal.record(Event.REPAIRING, announced)\n"
@@ -80,8 +87,8 @@ MUTANTS = (
     Mutant(
         "any bytes register a part",
         _REGISTRATION,
-        "if checksums is not None and hash_matches(checksums.hash_of_all_files, shown):",
-        "if checksums is not None:",
+        "if registers_hash(source.data, source.children, shown):",
+        "if source.data is not None:",
         ("patched/repair/test_by_registration.py::test_other_data_on_disk_is_not_registered[other]",),
     ),
     Mutant(

@@ -35,6 +35,11 @@ class ColdOwner:
         self._params = params
         self._state: str = params["state"]
         self._paths = [ShardLayout(each).path for each in params["shard_paths"] or ()]
+        if self._state != "bound" and not self._paths:
+            raise FormatError(
+                f"No shard path is given, and the state {self._state} is about tables",
+                remedy="Give shard_paths, the zookeeper_path of each table in system.replicas",
+            )
         self._to: str = params["to"] or ""
         if self._state == "given" and re.fullmatch(r"[0-9a-f]{32}", self._to, re.ASCII) is None:
             raise FormatError(

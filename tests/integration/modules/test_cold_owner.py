@@ -81,6 +81,9 @@ def test_options_are_checked(pair: Pair, table: Table) -> None:
         pair.task("cold_owner", state="taken", shard_paths=[table.path]),
         pair.task("cold_owner", state="given", shard_paths=[table.path], to="f" * 32),
     )
+    empty = pair.call("cold_owner", state="taken", shard_paths=[], clickhouse={})
+    assert empty["failed"]
+    assert "No shard path is given" in empty["msg"]
     assert [result["failed"] for result in results] == [True] * 4
     assert "to is 'somebody', which is not the id of a hot ensemble" in results[0]["msg"]
     assert "to" in results[1]["msg"]

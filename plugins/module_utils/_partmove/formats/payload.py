@@ -140,6 +140,15 @@ def hash_matches(stored: str, queried: str) -> bool:
     return queried.lower() in (stored, stored[16:] + stored[:16])
 
 
+def registers_hash(data: bytes, children: Mapping[str, bytes], queried: str) -> bool:
+    """Whether the payload is readable, has checksums, and their hash equals the one queried by SQL."""
+    try:
+        checksums = parse_payload(data, children, "a payload").checksums
+    except FormatError:
+        return False
+    return checksums is not None and hash_matches(checksums.hash_of_all_files, queried)
+
+
 def _hex(stored: bytes) -> str:
     """Return the hex text of two little-endian words, the low word first."""
     return stored[7::-1].hex() + stored[:7:-1].hex()

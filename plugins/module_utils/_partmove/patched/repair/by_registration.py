@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...errors import FormatError
 from ...formats.names import PartName
-from ...formats.payload import hash_matches, parse_payload
+from ...formats.payload import registers_hash
 from ...formats.state import State
 from ...gates.judge import REHEAT_GATES, refuse_partitions
 from ...shard.facts import PartitionFacts
@@ -85,11 +84,7 @@ def _source(sources: Sources, replica: ReplicaEvidence, part: PartName) -> Sourc
     if shown is None:
         raise _Refused(f"the server of replica {replica.name} does not show the hash of {part.text}", _DETACH)
     for source in sources.of(replica.name, part.text):
-        try:
-            checksums = parse_payload(source.data, source.children, part.text).checksums
-        except FormatError:
-            continue
-        if checksums is not None and hash_matches(checksums.hash_of_all_files, shown):
+        if registers_hash(source.data, source.children, shown):
             return source
     raise _Refused(
         f"{part.text} of replica {replica.name} is on disk, and no known part znode has the hash of its data",

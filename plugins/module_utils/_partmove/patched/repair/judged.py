@@ -85,14 +85,20 @@ def refuse_owner(evidence: ShardEvidence) -> NotRepaired | None:
     return None
 
 
+def not_judged(verdict: Verdict) -> NotRepaired:
+    """Return why a partition is left that could not be judged."""
+    return NotRepaired(
+        verdict.reason,
+        "Wait for the run that holds the lock; or start the server, or find out why it does not answer."
+        " Then run part_repair again",
+    )
+
+
 def _not_of_kind(verdicts: Collection[Verdict], kind: FindingKind) -> NotRepaired | None:
     """Return why the partition is left; None if a replica has the kind, and all replicas could be judged."""
     for verdict in verdicts:
         if verdict.kind is FindingKind.NOT_JUDGED:
-            return NotRepaired(
-                verdict.reason,
-                "Start the server, or find out why it does not answer, and run part_repair again",
-            )
+            return not_judged(verdict)
     kinds = {verdict.kind for verdict in verdicts}
     if kind in kinds:
         return None

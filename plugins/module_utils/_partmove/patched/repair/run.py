@@ -28,7 +28,7 @@ from .by_registration import register
 from .by_removal import remove_ghosts, remove_registrations, remove_unreadable
 from .by_state import bring_back, clean, set_cold, set_hot
 from .case import LeasedCase, NotRepaired, RepairCase, RepairContext, RepairOptions
-from .judged import JudgedPartition, judge_again
+from .judged import JudgedPartition, judge_again, not_judged
 
 Remedy = Callable[[LeasedCase, Sequence[JudgedPartition]], "dict[str, NotRepaired]"]
 """Repairs partitions judged under the lease, and returns partition id → reason for each unrepaired one."""
@@ -83,8 +83,15 @@ def repair_shard(
     partition is half repaired then, and running again continues.
     """
     report = RepairReport(shard_path)
-    before = _of_kind(_audited(context, shard_path), kind, only)
+    audit = _audited(context, shard_path)
+    before = _of_kind(audit, kind, only)
+    # A partition that could not be judged may be of the kind, too.
+    in_doubt = _of_kind(audit, FindingKind.NOT_JUDGED, only)
+    report.left.update(
+        {each: not_judged(rows[0].verdict) for each, rows in in_doubt.items() if each not in before}
+    )
     if not before:
+        _record(context.journal, report, kind)
         return report
     if kind is FindingKind.COLD_UNKNOWN and not options.cold_is_lost:
         left = NotRepaired(

@@ -7,7 +7,8 @@
 The proof is one of:
 
 - the consent of the other cluster, in the marker (`given_to`);
-- the disks: each part in cold is active on the disk of its replica in this cluster, with the same hash.
+- the disks: each part in cold is active on the disk of its replica in this cluster, with the same hash;
+- cold has no part at the shard path.
 
 Under the lease of the shard path the proof is checked, then the marker is written with the version read.
 """
@@ -19,9 +20,9 @@ from contextlib import contextmanager
 from enum import Enum
 
 from ...binding.owner import Owner
-from ...errors import FormatError, PartMoveError
+from ...errors import PartMoveError
 from ...formats.layout import ShardLayout
-from ...formats.payload import hash_matches, parse_payload
+from ...formats.payload import registers_hash
 from ...lease.held_lease import Leases
 from ...shard.facts import RegisteredPart
 from ...shard.parts import read_parts
@@ -44,6 +45,8 @@ class Proof(Enum):
 
     NONE_NEEDED = "none needed"
     """The shard path was this cluster's already."""
+    NO_PARTS = "no parts"
+    """Cold has no part of any replica at the shard path, so nothing can be another cluster's."""
     CONSENT = "consent"
     DISKS = "disks"
 
@@ -63,6 +66,8 @@ def take_over(
         marker = shard.binding.marker
         if marker is not None and marker.given_to and marker.given_to == shard.binding.hot_id:
             proof = Proof.CONSENT
+        elif not shard.has_parts_in_cold:
+            proof = Proof.NO_PARTS
         else:
             _refuse_unproven(cold, evidence.read(shard_path))
             proof = Proof.DISKS
@@ -157,14 +162,10 @@ def _unproven(cold: ZnodeReader, layout: ShardLayout, replica: ReplicaEvidence) 
     read = {each.name: each for each in read_parts(cold, paths)}
     for part in replica.cold:
         registered, shown = read.get(part), replica.hashes.get(part.text)
-        if registered is None or shown is None or not _has_hash(registered, shown):
+        if registered is None or shown is None or not _registers(registered, shown):
             yield f"{part.text} of replica {replica.name} is not on its disk with that hash"
 
 
-def _has_hash(registered: RegisteredPart, shown: str) -> bool:
-    data, children = registered.payload
-    try:
-        checksums = parse_payload(data, dict(children), registered.znode.path).checksums
-    except FormatError:
-        return False
-    return checksums is not None and hash_matches(checksums.hash_of_all_files, shown)
+def _registers(part: RegisteredPart, shown: str) -> bool:
+    data, children = part.payload
+    return registers_hash(data, dict(children), shown)

@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.pa
     hash_matches,
     parse_payload,
     payload_problem,
+    registers_hash,
     same_content,
 )
 
@@ -224,3 +225,13 @@ def test_same_content(one: PartPayload, other: PartPayload, same: bool | None) -
 )
 def test_hash_matches_in_either_order_of_words(queried: str, expected: bool) -> None:
     assert hash_matches(EXPECTED.hash_of_all_files, queried) is expected
+
+
+@pytest.mark.parametrize("data", [b"", b"nonsense", MINIMALISTIC[:-1]])
+def test_no_hash_is_registered_by_what_cannot_be_read(data: bytes) -> None:
+    checksums = parse_payload(MINIMALISTIC, {}, WHERE).checksums
+    assert checksums is not None
+    shown = checksums.hash_of_all_files
+    assert registers_hash(MINIMALISTIC, {}, shown)
+    assert not registers_hash(MINIMALISTIC, {}, "33" * 16)
+    assert not registers_hash(data, {}, shown)

@@ -205,3 +205,19 @@ def test_the_progress_counts_every_partition_of_the_kind(drifted: Drifted) -> No
     )
     repair_shard(context, PATH, FindingKind.HOT_MARKED_COLD, RepairOptions())
     assert progress == [(2, 0), (0, 2)]
+
+
+@pytest.mark.parametrize("is_repairable", [False, True])
+def test_what_could_not_be_judged_is_left_and_no_success(is_repairable: bool) -> None:
+    """Of the kind or not: nobody knows while a server is silent."""
+    drifted = Drifted()
+    if is_repairable:
+        drifted.bench.move(DAY)
+        drifted.bench.hot.set(f"{PATH}/block_numbers/{DAY}/State", b"HOT")
+    drifted.disks.silent.update(("r1", "r2"))
+    before = drifted.bench.hot_ensemble.data()
+    report = drifted.repair(FindingKind.COLD_UNMARKED)
+    assert report.repaired == []
+    assert DAY in report.left
+    assert drifted.bench.hot_ensemble.data() == before
+    assert drifted.repair(FindingKind.COLD_UNMARKED, only=[OTHER]).left.keys() == {OTHER}

@@ -180,6 +180,17 @@ def test_a_marker_without_an_id_is_taken_with_proof(clusters: TwoClusters) -> No
     assert take(clusters.ours) is Proof.DISKS
 
 
+def test_a_shard_path_without_parts_is_nobodys_loss(clusters: TwoClusters) -> None:
+    """No disk is asked, and none is named as the proof."""
+    theirs = clusters.theirs.bench
+    assert theirs.reheat(DAY).moved
+    theirs.clock.sleep(600.0)
+    assert theirs.reheat(DAY).copies_removed == {DAY}
+    clusters.ours.disks.silent.update(("r1", "r2"))
+    assert take(clusters.ours) is Proof.NO_PARTS
+    assert clusters.ours.bench.move(OTHER).moved
+
+
 def test_a_dropped_table_takes_nothing(clusters: TwoClusters) -> None:
     clusters.ours.bench.servers.drop_table()
     with pytest.raises(NoSuchTable):
