@@ -69,7 +69,7 @@ MUTANTS = (
     Mutant(
         "any marker proves that cold is the one of the table",
         _BINDING,
-        "return self.marker.table.hot_id == self.hot_id if self.marker.is_identified else self.is_known",
+        "return self.marker.table.hot_id == self.pair.hot_id if self.marker.is_identified else self.is_known",
         "return True",
         ("binding/test_binding.py::test_a_marker_of_this_path_alone_proves_nothing[mark_of_other_cluster]",),
     ),

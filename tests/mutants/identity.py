@@ -24,15 +24,15 @@ MUTANTS = (
     Mutant(
         "the id of hot is not compared",
         _OWNER,
-        "if not binding.hot_id or marker.table.hot_id != binding.hot_id:",
-        "if not binding.hot_id:",
+        "if not binding.pair.hot_id or marker.table.hot_id != binding.pair.hot_id:",
+        "if not binding.pair.hot_id:",
         ("patched/repair/test_run_two_clusters.py::test_the_audit_names_the_other_cluster[listed]",),
     ),
     Mutant(
         "hot without an identity owns everything",
         _OWNER,
-        "if not binding.hot_id or marker.table.hot_id != binding.hot_id:",
-        "if binding.hot_id and marker.table.hot_id != binding.hot_id:",
+        "if not binding.pair.hot_id or marker.table.hot_id != binding.pair.hot_id:",
+        "if binding.pair.hot_id and marker.table.hot_id != binding.pair.hot_id:",
         ("binding/test_owner.py::test_the_owner[hot lost its identity]",),
     ),
     Mutant(
@@ -66,7 +66,7 @@ MUTANTS = (
     Mutant(
         "a former table is ours",
         _OWNER,
-        "is_same = shard is not None and marker.table == TableId.of(binding.hot_id, shard)",
+        "is_same = shard is not None and marker.table == TableId.of(binding.pair.hot_id, shard)",
         "is_same = True",
         ("binding/test_owner.py::test_the_owner[a former table]",),
     ),
@@ -216,15 +216,15 @@ MUTANTS = (
     Mutant(
         "consent for somebody else is proof",
         _TAKE_OVER,
-        "if marker is not None and marker.given_to and marker.given_to == shard.binding.hot_id:",
+        "if marker is not None and marker.given_to and marker.given_to == shard.binding.pair.hot_id:",
         "if marker is not None and marker.given_to:",
         ("patched/repair/test_take_over.py::test_consent_for_somebody_else_is_no_proof",),
     ),
     Mutant(
         "no consent counts where hot has no identity",
         _TAKE_OVER,
-        "if marker is not None and marker.given_to and marker.given_to == shard.binding.hot_id:",
-        "if marker is not None and marker.given_to == shard.binding.hot_id:",
+        "if marker is not None and marker.given_to and marker.given_to == shard.binding.pair.hot_id:",
+        "if marker is not None and marker.given_to == shard.binding.pair.hot_id:",
         ("patched/repair/test_take_over.py::test_hot_without_an_identity_has_no_consent",),
     ),
     Mutant(
@@ -244,7 +244,7 @@ MUTANTS = (
     Mutant(
         "repairs remove unmarked parts from a cold ensemble of others",
         "patched/repair/judged.py",
-        "if evidence.owner is Owner.NOBODY and binding.bound_hots and not binding.is_pair_bound:",
+        "if evidence.owner is Owner.NOBODY and binding.pair.bound_hots and not binding.pair.is_bound:",
         "if evidence.owner is None:",
         (f"{_TWO}::test_parts_without_a_marker_are_left_while_cold_belongs_to_others[False]",),
     ),

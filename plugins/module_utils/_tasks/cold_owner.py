@@ -11,12 +11,13 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from .._partmove.binding.identity import Pair
 from .._partmove.errors import FormatError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.journal.events import Event
 from .._partmove.lease.two_ensembles import check_different_history, check_nonce_invisible
 from .._partmove.patched.audit.reader import EvidenceReader
-from .._partmove.patched.parts.pair import Pair, bind_pair, name_of, read_pair
+from .._partmove.patched.parts.pair import bind_pair, name_of, read_pair
 from .._partmove.patched.repair.take_over import Proof, give, take_over
 from .._partmove.tree.ports import ZnodeStore
 from .journal_file import journalled_run

@@ -30,7 +30,7 @@ from ..text import first_few
 from ..tree.ports import ZnodeReader, ZnodeStore
 from ..tree.znodes import Query, QueryAnswer, Znode
 from ..zip_strict import zip_strict
-from .identity import hots_path, identity_path, parse_bound_hot, parse_identity
+from .identity import Pair, hots_path, identity_path, parse_bound_hot, parse_identity
 from .known_cold import known_cold_path, parse_known_cold
 from .marker import ColdMarker, HotSide, parse_marker
 
@@ -47,31 +47,22 @@ class Binding(NamedTuple):
     known_path: str
     own_side: HotSide
     """The path in hot and the coordination root of this run."""
-    hot_id: str
-    """The id of the hot ensemble; empty before its first run."""
-    cold_id: str
-    """The id of the cold ensemble; empty before its first run."""
-    bound_hots: tuple[str, ...]
-    """The ids of the hot ensembles of the cold ensemble, sorted."""
+    pair: Pair
+    """The identities of both ensembles, and the hot ensembles of the cold one."""
 
     @property
     def is_proven(self) -> bool:
         """Whether the marker in cold names the coordination root of this run, and this hot ensemble."""
         if self.marker is None or self.marker.side != self.own_side:
             return False
-        return self.marker.table.hot_id == self.hot_id if self.marker.is_identified else self.is_known
+        return self.marker.table.hot_id == self.pair.hot_id if self.marker.is_identified else self.is_known
 
     @property
     def is_known(self) -> bool:
         """Whether the znode in hot identifies this cold ensemble. Raises FormatError."""
         if self.known is None or self.cold is None:
             return False
-        return parse_known_cold(self.known).is_of(self.cold, self.cold_id)
-
-    @property
-    def is_pair_bound(self) -> bool:
-        """Whether the cold ensemble lists this hot ensemble."""
-        return bool(self.hot_id and self.cold_id) and self.hot_id in self.bound_hots
+        return parse_known_cold(self.known).is_of(self.cold, self.pair.cold_id)
 
 
 class BindingZnodes(NamedTuple):
@@ -140,17 +131,13 @@ def binding_of(
 def binding_of_any_cold(hot: ZnodeStore, root: str, layout: ShardLayout, znodes: BindingZnodes) -> Binding:
     """Build the binding as `read_binding_of_any_cold` does."""
     marker = None if znodes.shard is None else parse_marker(znodes.shard)
-    identities = [parse_identity(each) for each in (znodes.hot_identity, znodes.cold_identity)]
-    hot_id, cold_id = ("" if each is None else each.id for each in identities)
     binding = Binding(
         cold=znodes.shard,
         marker=marker,
         known=znodes.known,
         known_path=known_cold_path(root, layout.path),
         own_side=HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}"),
-        hot_id=hot_id,
-        cold_id=cold_id,
-        bound_hots=znodes.bound_hots,
+        pair=Pair.of(znodes.hot_identity, znodes.cold_identity, znodes.bound_hots),
     )
     _refuse_other_side(binding, hot, layout)
     return binding
@@ -161,9 +148,9 @@ def refuse_unlisted_hot(binding: Binding, cold: ZnodeReader, root: str) -> None:
 
     A table that is known on both sides was bound before ensembles had identities.
     """
-    if not binding.bound_hots or binding.is_pair_bound or binding.is_known:
+    if not binding.pair.bound_hots or binding.pair.is_bound or binding.is_known:
         return
-    records = cold.read([f"{hots_path(root)}/{each}" for each in binding.bound_hots])
+    records = cold.read([f"{hots_path(root)}/{each}" for each in binding.pair.bound_hots])
     names = sorted(parse_bound_hot(each).name for each in records if each is not None)
     raise BindingConflict(
         f"The cold ensemble belongs to the hot ensemble {first_few(names)}, and this is another one",
@@ -208,9 +195,9 @@ def _is_of_hot(hot: ZnodeReader, root: str, hot_id: str) -> bool:
 
 def _refuse_other_cluster(binding: Binding, layout: ShardLayout) -> None:
     marker = binding.marker
-    if marker is None or not marker.is_identified or marker.table.hot_id == binding.hot_id:
+    if marker is None or not marker.is_identified or marker.table.hot_id == binding.pair.hot_id:
         return
-    raise other_cluster(layout, marker, binding.hot_id)
+    raise other_cluster(layout, marker, binding.pair.hot_id)
 
 
 def other_cluster(layout: ShardLayout, marker: ColdMarker | None, hot_id: str) -> BindingConflict:

@@ -63,6 +63,28 @@ class BoundHot(NamedTuple):
         return json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
 
 
+class Pair(NamedTuple):
+    """The ids of two ensembles, and the hot ensembles of the cold one."""
+
+    hot_id: str
+    """Empty before the first run."""
+    cold_id: str
+    """Empty before the first run."""
+    bound_hots: tuple[str, ...]
+    """The ids of the hot ensembles in the list of cold, sorted."""
+
+    @classmethod
+    def of(cls, in_hot: Znode | None, in_cold: Znode | None, bound_hots: tuple[str, ...] | None) -> Pair:
+        """Combine both identities and the list of cold; None for missing znodes. Raises FormatError."""
+        hot, cold = (parse_identity(each) for each in (in_hot, in_cold))
+        return cls("" if hot is None else hot.id, "" if cold is None else cold.id, bound_hots or ())
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether both ensembles have an identity, and cold lists hot."""
+        return bool(self.hot_id and self.cold_id) and self.hot_id in self.bound_hots
+
+
 def identity_path(root: str) -> str:
     """Return the path of the identity of an ensemble."""
     return f"{root}/identity"

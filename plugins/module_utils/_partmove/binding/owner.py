@@ -40,9 +40,9 @@ def owner_of(binding: Binding, shard: Stat | None) -> Owner:
     if marker is None:
         return Owner.NOBODY
     if marker.is_identified:
-        if not binding.hot_id or marker.table.hot_id != binding.hot_id:
+        if not binding.pair.hot_id or marker.table.hot_id != binding.pair.hot_id:
             return Owner.OTHER_CLUSTER
-        is_same = shard is not None and marker.table == TableId.of(binding.hot_id, shard)
+        is_same = shard is not None and marker.table == TableId.of(binding.pair.hot_id, shard)
         return Owner.OURS if is_same else Owner.FORMER
     if not binding.is_known:
         # Nothing but paths and transaction ids connects the marker with this hot ensemble, and these coincide

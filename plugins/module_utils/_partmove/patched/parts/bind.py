@@ -31,7 +31,7 @@ def bind(leased: LeasedShard, shard: ShardFacts) -> None:
     Raises BindingConflict, LeaseLost, EnsembleError and kin.
     """
     if shard.owner is Owner.OTHER_CLUSTER and shard.has_parts_in_cold:
-        raise other_cluster(leased.layout, shard.binding.marker, shard.binding.hot_id)
+        raise other_cluster(leased.layout, shard.binding.marker, shard.binding.pair.hot_id)
     refuse_unlisted_hot(shard.binding, leased.cold.store, leased.root)
     bind_owned(leased, shard)
 
@@ -41,10 +41,10 @@ def bind_owned(leased: LeasedShard, shard: ShardFacts) -> None:
     # A binding that was read under the lease and is as desired stays so: a run with another root is refused.
     binding = shard.binding
     for _attempt in range(_ATTEMPTS):
-        desired = ColdMarker(TableId(binding.hot_id, shard.czxid, shard.ctime), binding.own_side)
-        if not binding.is_pair_bound:
+        desired = ColdMarker(TableId(binding.pair.hot_id, shard.czxid, shard.ctime), binding.own_side)
+        if not binding.pair.is_bound:
             hot, cold = leased.hot.store, leased.cold.store
-            may_join = bool(binding.bound_hots)
+            may_join = bool(binding.pair.bound_hots)
             pair = bind_pair(hot, cold, leased.root, name_of(hot), may_join=may_join)
             if not pair.is_bound:
                 refuse_unlisted_hot(leased.binding(), cold, leased.root)
@@ -76,7 +76,7 @@ def _mark(leased: LeasedShard, binding: Binding, marker: ColdMarker) -> None:
 
 
 def _make_known(leased: LeasedShard, binding: Binding, shard_in_cold: Znode) -> None:
-    data = KnownCold.of(shard_in_cold, name_of(leased.cold.store), binding.cold_id).encode()
+    data = KnownCold.of(shard_in_cold, name_of(leased.cold.store), binding.pair.cold_id).encode()
     path = binding.known_path
     leased.hot.ensure([parent_of(path)])
     op: Op = Create(path, data) if binding.known is None else SetData(path, data, binding.known.stat.version)

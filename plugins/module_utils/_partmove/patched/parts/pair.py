@@ -10,31 +10,13 @@ was read, so they need no lease: of two hot ensembles that find an empty list, o
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from ...binding.identity import BoundHot, Identity, hots_path, identity_path, parse_identity
+from ...binding.identity import BoundHot, Identity, Pair, hots_path, identity_path
 from ...errors import EnsembleError
 from ...tree.paths import ensure_path, raise_if_unwritable
 from ...tree.ports import ZnodeStore
 from ...tree.znodes import Create, Multi, Query, Rejected, SetData
 
 _ATTEMPTS = 10
-
-
-class Pair(NamedTuple):
-    """The ids of two ensembles, and the hot ensembles of the cold one."""
-
-    hot_id: str
-    """Empty before the first run."""
-    cold_id: str
-    """Empty before the first run."""
-    bound_hots: tuple[str, ...]
-    """The ids of the hot ensembles in the list of cold, sorted."""
-
-    @property
-    def is_bound(self) -> bool:
-        """Whether both ensembles have an identity, and cold lists hot."""
-        return bool(self.hot_id and self.cold_id) and self.hot_id in self.bound_hots
 
 
 def read_pair(hot: ZnodeStore, cold: ZnodeStore, root: str) -> Pair:
@@ -44,9 +26,7 @@ def read_pair(hot: ZnodeStore, cold: ZnodeStore, root: str) -> Pair:
     cold.sync(path)
     (in_hot,) = hot.read([path])
     in_cold = cold.ask([Query([path], [folder])])[0]
-    identities = [parse_identity(each) for each in (in_hot, in_cold.znodes[0])]
-    hot_id, cold_id = ("" if each is None else each.id for each in identities)
-    return Pair(hot_id, cold_id, in_cold.children[0] or ())
+    return Pair.of(in_hot, in_cold.znodes[0], in_cold.children[0])
 
 
 def bind_pair(hot: ZnodeStore, cold: ZnodeStore, root: str, name: str, *, may_join: bool) -> Pair:

@@ -76,7 +76,7 @@ def refuse_owner(evidence: ShardEvidence) -> NotRepaired | None:
         kind = FindingKind.OTHER_CLUSTER
         return NotRepaired(kind.means, kind.remedy)
     binding = evidence.binding
-    if evidence.owner is Owner.NOBODY and binding.bound_hots and not binding.is_pair_bound:
+    if evidence.owner is Owner.NOBODY and binding.pair.bound_hots and not binding.pair.is_bound:
         return NotRepaired(
             "no marker in cold says whose parts these are, and cold belongs to another hot ensemble",
             "Check the hosts and the chroots of hot and cold. If both clusters use this cold ensemble, bind"

@@ -142,8 +142,8 @@ def _refuse_other_table(shard: ShardFacts, header: BackupHeader) -> None:
             remedy="Do not restore this backup: its znodes belong to the former table",
         )
     for name, of_backup, own in (
-        ("hot", header.hot_id, binding.hot_id),
-        ("cold", header.cold_id, binding.cold_id),
+        ("hot", header.hot_id, binding.pair.hot_id),
+        ("cold", header.cold_id, binding.pair.cold_id),
     ):
         if of_backup and of_backup != own:
             raise PartMoveError(

@@ -64,7 +64,7 @@ def take_over(
             return Proof.NONE_NEEDED
         _refuse_unclaimed(shard.owner, shard_path)
         marker = shard.binding.marker
-        if marker is not None and marker.given_to and marker.given_to == shard.binding.hot_id:
+        if marker is not None and marker.given_to and marker.given_to == shard.binding.pair.hot_id:
             proof = Proof.CONSENT
         elif not shard.has_parts_in_cold:
             proof = Proof.NO_PARTS

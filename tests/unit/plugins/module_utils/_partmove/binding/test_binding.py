@@ -77,10 +77,10 @@ def test_a_table_with_moves_is_bound_on_both_sides(bench: Bench) -> None:
     assert found.is_proven
     assert found.is_known
     stat = bench.hot.get(PATH)[1]
-    table = TableId(found.hot_id, stat.czxid, stat.ctime)
+    table = TableId(found.pair.hot_id, stat.czxid, stat.ctime)
     assert found.marker == ColdMarker(table, HotSide(PATH, DEFAULT_ROOT))
-    assert found.bound_hots == (found.hot_id,)
-    assert found.cold_id not in ("", found.hot_id)
+    assert found.pair.bound_hots == (found.pair.hot_id,)
+    assert found.pair.cold_id not in ("", found.pair.hot_id)
 
 
 def test_another_coordination_root_is_refused_by_name(bench: Bench) -> None:
@@ -190,24 +190,6 @@ def test_another_root_or_path_of_this_hot_ensemble_is_a_conflict(
         read_binding_of_any_cold(bench.hot_store, bench.cold_store, DEFAULT_ROOT, LAYOUT)
 
 
-@pytest.mark.parametrize(
-    ("hot_id", "cold_id", "hots", "is_bound"),
-    [
-        ("a", "b", ("a",), True),
-        ("a", "b", ("a", "c"), True),
-        ("a", "b", (), False),
-        ("a", "b", ("c",), False),
-        ("", "b", ("",), False),
-        ("a", "", ("a",), False),
-    ],
-)
-def test_when_a_pair_is_bound(
-    bench: Bench, hot_id: str, cold_id: str, hots: tuple[str, ...], is_bound: bool
-) -> None:
-    found = binding_of(bench)._replace(hot_id=hot_id, cold_id=cold_id, bound_hots=hots)
-    assert found.is_pair_bound is is_bound
-
-
 def test_a_table_that_both_sides_know_needs_no_place_in_the_list(bench: Bench) -> None:
     """It was bound before ensembles had identities, and another hot ensemble was listed first."""
     bench.move(DAY)
@@ -215,9 +197,9 @@ def test_a_table_that_both_sides_know_needs_no_place_in_the_list(bench: Bench) -
     bench.cold.delete(f"{hots}/{identify(bench)}")
     bench.cold.create(f"{hots}/{'c' * 32}", BoundHot("another").encode())
     mark_without_id(bench)
-    assert not binding_of(bench).is_pair_bound
+    assert not binding_of(bench).pair.is_bound
     assert bench.move(OTHER).moved
-    assert binding_of(bench).is_pair_bound
+    assert binding_of(bench).pair.is_bound
 
 
 @pytest.mark.parametrize("there", ["b" * 32, None])

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import (
     BoundHot,
     Identity,
+    Pair,
     hots_path,
     identity_path,
     parse_bound_hot,
@@ -52,3 +53,18 @@ def test_other_data_than_an_identity_is_refused(data: bytes) -> None:
 def test_other_data_than_a_hot_ensemble_is_refused(data: bytes) -> None:
     with pytest.raises(FormatError, match="in the cold ensemble"):
         parse_bound_hot(znode(data))
+
+
+@pytest.mark.parametrize(
+    ("hot_id", "cold_id", "hots", "is_bound"),
+    [
+        ("a", "b", ("a",), True),
+        ("a", "b", ("a", "c"), True),
+        ("a", "b", (), False),
+        ("a", "b", ("c",), False),
+        ("", "b", ("",), False),
+        ("a", "", ("a",), False),
+    ],
+)
+def test_when_a_pair_is_bound(hot_id: str, cold_id: str, hots: tuple[str, ...], is_bound: bool) -> None:
+    assert Pair(hot_id, cold_id, hots).is_bound is is_bound

@@ -10,14 +10,16 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import hots_path
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import (
+    Pair,
+    hots_path,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     AccessDenied,
     EnsembleError,
     FormatError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.pair import (
-    Pair,
     bind_pair,
     name_of,
     read_pair,
