@@ -127,7 +127,7 @@ class ReplicatedTable:
         return leaders[0]
 
     def settle(self) -> None:
-        """Wait until the replicas have nothing to do, and outdated parts are gone.
+        """Wait until the replicas have nothing to do, mutations are done, and outdated parts are gone.
 
         Raises:
             TimeoutError: they still have after SETTLE_SECONDS.
@@ -146,8 +146,11 @@ class ReplicatedTable:
         return all(server.query(f"{question} AND {self._condition}") == [(1,)] for server in self.servers)
 
     def _is_settled(self) -> bool:
+        # A mutation that is not assigned yet has no entry in a queue.
+        waiting = (("mutations", "NOT is_done"), ("parts", "NOT active"))
         return self.is_idle() and all(
-            server.query(f"SELECT count() FROM system.parts WHERE NOT active AND {self._condition}") == [(0,)]
+            server.query(f"SELECT count() FROM system.{name} WHERE {which} AND {self._condition}") == [(0,)]
+            for name, which in waiting
             for server in self.servers
         )
 
