@@ -54,8 +54,8 @@ options:
     description:
       - ZooKeeper paths of tables, repaired one after the other with the same connections, each under its own
         lock and with its own file in O(backup).
-      - A shard path that cannot be repaired does not keep the others. The module then fails at the end, with
-        RV(failed_shard_paths).
+      - A shard path that cannot be repaired, for example because a znode of it may not be read or written, does
+        not keep the others. The module then fails at the end, with RV(failed_shard_paths).
     type: list
     elements: str
   kind:
@@ -115,6 +115,13 @@ options:
     description:
       - Whether the servers of replicas that hot does not have are gone for good. V(another_replica) then also
         removes registrations of parts that no other replica registers.
+    type: bool
+    default: false
+  disks_are_mounted:
+    description:
+      - Whether all disks of all replicas are mounted. V(ghost), V(dropped) and V(former_table) remove the last
+        registration of a part that no server shows only with this confirmation.
+      - A server whose disk is not mounted answers as if it had no parts.
     type: bool
     default: false
   without_hashes:
@@ -296,6 +303,7 @@ def main() -> None:
             "quiet": {"type": "str", "default": "1h"},
             "cold_is_lost": {"type": "bool", "default": False},
             "replica_is_gone": {"type": "bool", "default": False},
+            "disks_are_mounted": {"type": "bool", "default": False},
             "without_hashes": {"type": "bool", "default": False},
             "journal": {"type": "path"},
         },

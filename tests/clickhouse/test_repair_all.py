@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from kazoo.security import make_acl
 
 from support.ansible.role_runs import changed
 from support.servers.moving import Mover
@@ -72,6 +74,7 @@ def test_all_kinds_are_repaired_in_one_run(
         "partmove_repair_kind": "all",
         "partmove_repair_shard_paths": [table.path],
         "partmove_repair_backup": str(backup),
+        "partmove_repair_disks_are_mounted": True,
         "partmove_repair_quiet": "0",
     }
     rows = [table.rows(number) for number in (0, 1)]
@@ -83,6 +86,15 @@ def test_all_kinds_are_repaired_in_one_run(
     assert "2. foreign: 1 shard path, 2 partitions, 4 parts of replicas" in checked.output
     assert "Rounds: 1 (check mode: the first one)." in checked.output
     assert list(backup.iterdir()) == []
+
+    # No server shows the dropped part, whose disk may not be mounted.
+    blind = operator.play(
+        "repair", "partmove_repair", {**variables, "partmove_repair_disks_are_mounted": False}
+    )
+    assert changed(blind) == 0, blind.told
+    assert "dropped: left without partmove_repair_disks_are_mounted where no disk has a part." in blind.output
+    assert "then run part_repair with disks_are_mounted." in blind.output
+    assert registry.cold.exists(f"{table.path}/replicas/r1/parts/{DROPPED}_0_0_0")
 
     # The servers show no hashes, so foreign parts are left without a confirmation.
     unconfirmed = operator.play("repair", "partmove_repair", variables)
@@ -107,6 +119,37 @@ def test_all_kinds_are_repaired_in_one_run(
     assert changed(again) == 0, again.told
     assert "Plan: 0 kinds to repair." in again.output
     assert "Rounds: 0." in again.output
+
+
+def test_a_table_that_may_not_be_written_keeps_no_other_and_fails_the_play_at_its_end(
+    table: ReplicatedTable,
+    make_table: TableMaker,
+    operator: Operator,
+    registry: Registry,
+    tmp_path: Path,
+) -> None:
+    """The audit may read the table, and the repair may not raise its epoch."""
+    denied = make_table()
+    denied.fill(["2019-12-01"])
+    denied.settle()
+    registry.set_state(denied, DAY, b"COLD")
+    epochs = f"/partmove/epochs/{quote(denied.path, safe='')}"
+    registry.hot.create(epochs, b"", [make_acl("world", "anyone", read=True)], makepath=True)
+    variables: dict[str, Any] = {
+        "partmove_repair_kind": "all",
+        "partmove_repair_shard_paths": [denied.path, table.path],
+        "partmove_repair_backup": str(tmp_path),
+        "partmove_repair_disks_are_mounted": True,
+        "partmove_repair_without_hashes": True,
+        "partmove_repair_quiet": "0",
+    }
+    run = operator.play("repair", "partmove_repair", variables)
+    assert run.status != 0
+    assert "Rounds: 3." in run.output
+    assert "  foreign: 4" in run.output
+    assert "  cold_unmarked: 2" in run.output
+    assert f"Shard paths could not be repaired: {denied.path}: " in run.output
+    assert registry.hot.get(f"{denied.path}/block_numbers/{DAY}/State")[0] == b"COLD"
 
 
 def test_a_round_that_fails_is_reported(table: ReplicatedTable, operator: Operator, tmp_path: Path) -> None:

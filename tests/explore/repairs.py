@@ -41,7 +41,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
 )
 
 Line = Union[SavedWrite, PartitionLeft]
-_OPTIONS = RepairOptions(quiet=0.0)
+_OPTIONS = RepairOptions(quiet=0.0, disks_are_mounted=True)
 
 
 class Repairs:

@@ -187,8 +187,22 @@ MUTANTS = (
     Mutant(
         "the last registration of a part on a disk is removed",
         _REMOVAL,
-        "if not is_covered(part, replica.hot) and _on_a_disk(partition, part):",
-        "if False:",
+        "    if _on_a_disk(partition, part):\n",
+        "    if False:\n",
+        ("patched/repair/test_by_removal_last.py",),
+    ),
+    Mutant(
+        "what no server shows loses its last registration though a disk may not be mounted",
+        _REMOVAL,
+        "    if case.options.disks_are_mounted:\n",
+        "    if True:\n",
+        ("patched/repair/test_by_removal_last.py",),
+    ),
+    Mutant(
+        "what hot registers stays in cold until the disks are said to be mounted",
+        _REMOVAL,
+        "if not is_covered(part, replica.hot) and (why :=",
+        "if (why :=",
         ("patched/repair/test_by_removal_last.py",),
     ),
     Mutant(

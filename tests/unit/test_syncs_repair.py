@@ -125,7 +125,7 @@ def repair_behind(drifted: Drifted, kind: FindingKind) -> list[str]:
     """Repair by a process that lags behind in both ensembles; return the partitions that it repaired."""
     bench = drifted.bench
     report = drifted.repair_over(
-        behind(bench.hot_ensemble), behind(bench.cold_ensemble), kind, RepairOptions()
+        behind(bench.hot_ensemble), behind(bench.cold_ensemble), kind, RepairOptions(disks_are_mounted=True)
     )
     return sorted({row.partition for row in report.repaired})
 

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from .._partmove.errors import EnsembleError, PartMoveError, PausedTooLong
+from .._partmove.errors import AccessDenied, EnsembleError, PartMoveError, PausedTooLong, SessionRefused
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.formats.names import check_partition_id
 from .._partmove.gates.servers import AskServers
@@ -24,8 +25,7 @@ from .._partmove.patched.repair.run import REMEDIES, RepairReport, repair_shard
 from .._partmove.patched.repair.saving import SavedWrite, SavingStore
 from .._partmove.shard.fence import no_table
 from .._partmove.text import first_few, format_time, parse_duration
-from .._partmove.tree.ports import ZnodeReader, ZnodeStore
-from .._partmove.zip_strict import zip_strict
+from .._partmove.tree.ports import ZnodeStore
 from .backup_file import BackupFile
 from .journal_file import journalled_run
 from .pacing import PaceOptions
@@ -56,6 +56,11 @@ class _ShardRepair:
         """Save how the repair leaves partitions."""
         if self.backup is not None:
             self.backup.save_left(partitions)
+
+    def close(self) -> None:
+        """Close the backup file."""
+        if self.backup is not None:
+            self.backup.close()
 
     def repaired(self) -> list[dict[str, Any]]:
         """Return the repaired findings, as the module returns them."""
@@ -142,9 +147,7 @@ class PartRepair:
         self._check_mode = resources.check_mode
         hot, cold = resources.open_pair()
         journal = resources.open_journal()
-        for shard in self._shards:
-            check_different_history(hot, cold, shard.layout.path)
-        _check_tables(hot, cold, self._shards)
+        self._check_ensembles(hot, cold)
         probe = probe_of(self._params["clickhouse"])
         progress = resources.open_progress("partitions", "parts")
         context = RepairContext(
@@ -162,7 +165,38 @@ class PartRepair:
         work = {"work": f"{self._kind.value} of {paths}", "shard_paths": len(self._shards)}
         with journalled_run(journal, "part_repair", (hot, cold), work, self._counts):
             for shard in self._shards:
-                self._repair(context, shard, progress)
+                if shard.error is None:
+                    self._repair(context, shard, progress)
+
+    def _check_ensembles(self, hot: ZnodeStore, cold: ZnodeStore) -> None:
+        """Check before the first write that hot and cold are two ensembles with at least one of the tables.
+
+        With several shard paths, one that may not be read is left out. Raises SameEnsemble; NoSuchTable if
+        neither ensemble has any of the tables: then the chroot is wrong.
+        """
+        is_there = False
+        for shard in self._shards:
+            path = shard.layout.path
+            with self._of(shard):
+                check_different_history(hot, cold, path)
+                is_there = is_there or any(each.read([path])[0] is not None for each in (hot, cold))
+        # A table that was dropped since its audit is in neither ensemble, and must not keep the others. Only
+        # a znode that exists can be denied.
+        if self._shards and not is_there and not any(each.error for each in self._shards):
+            raise no_table(self._shards[0].layout)
+
+    @contextmanager
+    def _of(self, shard: _ShardRepair) -> Iterator[None]:
+        """Keep an error of one shard path of several; raise an error that concerns all of them."""
+        try:
+            yield
+        except PartMoveError as error:
+            concerns_all = isinstance(error, (EnsembleError, PausedTooLong)) and (
+                not isinstance(error, AccessDenied) or isinstance(error, SessionRefused)
+            )
+            if self._is_single or concerns_all:
+                raise
+            shard.error = error
 
     def _repair(self, context: RepairContext, shard: _ShardRepair, progress: Progress) -> None:
         """Repair one shard path. With several, its error is kept, unless it concerns all of them."""
@@ -172,7 +206,7 @@ class PartRepair:
             progress.expect(expected)
             progress.add(done, 0, f"of the kind {self._kind.value} at {path}")
 
-        try:
+        with self._of(shard), closing(shard):
             if not self._check_mode:
                 shard.backup = BackupFile(self._params["backup"], self._header(context, path))
             own = context._replace(
@@ -184,15 +218,6 @@ class PartRepair:
             )
             options = replace(self._options, registrations=self._registrations(shard.layout))
             shard.report = repair_shard(own, path, self._kind, options, only=self._only)
-        except (EnsembleError, PausedTooLong):
-            raise
-        except PartMoveError as error:
-            if self._is_single:
-                raise
-            shard.error = error
-        finally:
-            if shard.backup is not None:
-                shard.backup.close()
 
     def _header(self, context: RepairContext, path: str) -> BackupHeader:
         in_hot = context.hot.read([path])[0]
@@ -237,23 +262,13 @@ class PartRepair:
             quiet=parse_duration(params["quiet"], "quiet"),
             cold_is_lost=params["cold_is_lost"],
             replica_is_gone=params["replica_is_gone"],
+            disks_are_mounted=params["disks_are_mounted"],
             without_hashes=params["without_hashes"],
         )
 
     def _registrations(self, layout: ShardLayout) -> Sequence[SavedZnode]:
         path = self._params["registrations"]
         return () if path is None else read_registrations(path, layout)
-
-
-def _check_tables(hot: ZnodeReader, cold: ZnodeReader, shards: Sequence[_ShardRepair]) -> None:
-    """Raise NoSuchTable if neither ensemble has a shard path: then the chroot is wrong.
-
-    A table that was dropped since its audit is in neither ensemble, and must not keep the others.
-    """
-    paths = [each.layout.path for each in shards]
-    there = [in_hot or in_cold for in_hot, in_cold in zip_strict(hot.read(paths), cold.read(paths))]
-    if there and not any(there):
-        raise no_table(shards[0].layout)
 
 
 def _partition_id(text: str) -> str:

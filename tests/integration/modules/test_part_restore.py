@@ -35,7 +35,7 @@ def backup(pair: Pair, table: Table, disks: DiskAnswers, tmp_path: Path) -> dict
     assert pair.call("part_move", partitions=partitions_of(table, FIRST), **ASSUMED)["moved"]
     for names in disks.disk.values():
         names.difference_update(table.part_names(FIRST))
-    options = {"kind": "ghost", "backup": str(tmp_path), **disks.options}
+    options = {"kind": "ghost", "disks_are_mounted": True, "backup": str(tmp_path), **disks.options}
     repaired = pair.call("part_repair", shard_path=table.path, **options)
     assert (repaired["msg"], table.state(FIRST)) == ("1 repaired, 0 left", b"HOT")
     return {"backup": repaired["backup"], **disks.options}

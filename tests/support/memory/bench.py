@@ -22,8 +22,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Check,
     Multi,
+    Op,
     Outcome,
+    Reason,
+    Rejected,
     SetData,
     Unknown,
     Znode,
@@ -48,6 +52,7 @@ class HookedStore(MemoryStore):
     listing: with the paths whose children are asked for.
     loses: with each multi; whether it is not applied, and its answer is lost.
     denied: paths of znodes that the identity may not read.
+    denied_writes: paths of znodes that the identity may not write.
     """
 
     def __init__(self, ensemble: MemoryEnsemble) -> None:
@@ -57,6 +62,7 @@ class HookedStore(MemoryStore):
         self.listing: Callable[[Sequence[str]], object] = _nothing
         self.loses: Callable[[Multi], object] = _nothing
         self.denied: set[str] = set()
+        self.denied_writes: set[str] = set()
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
         """As a ZnodeReader does."""
@@ -74,6 +80,10 @@ class HookedStore(MemoryStore):
         outcomes: list[Outcome] = []
         for multi in multis:
             self.before(multi)
+            denied = [n for n, op in enumerate(multi) if op.path in self.denied_writes and _is_write(op)]
+            if denied:
+                outcomes.append(Rejected(denied[0], Reason.NO_AUTH, -102))
+                continue
             outcomes += [Unknown("lost")] if self.loses(multi) else super().commit([multi])
             self.after(multi)
         return outcomes
@@ -84,6 +94,10 @@ class HookedStore(MemoryStore):
                 raise AccessDenied(
                     f"The identity given to {self.name} may not read {path}", remedy="Correct it"
                 )
+
+
+def _is_write(op: Op) -> bool:
+    return not isinstance(op, Check)
 
 
 class Listing(HookedStore):

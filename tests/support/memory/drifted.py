@@ -40,6 +40,9 @@ from support.memory.disks import SimulatedDisks
 from support.memory.moves import make_world
 from support.memory.probe import SimulatedProbe
 
+CONFIRMED = RepairOptions(disks_are_mounted=True)
+"""The options of repairs, with what has to be confirmed about the disks."""
+
 
 class Drifted:
     """A bench whose servers are asked.
@@ -77,9 +80,7 @@ class Drifted:
     ) -> RepairReport:
         """Repair the partitions of a kind."""
         bench = self.bench
-        return self.repair_over(
-            bench.hot_store, bench.cold_store, kind, options or RepairOptions(), only=only
-        )
+        return self.repair_over(bench.hot_store, bench.cold_store, kind, options or CONFIRMED, only=only)
 
     def repair_over(
         self,

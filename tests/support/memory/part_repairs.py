@@ -65,6 +65,7 @@ class Repairs:
             "quiet": "1h",
             "cold_is_lost": False,
             "replica_is_gone": False,
+            "disks_are_mounted": False,
             "without_hashes": False,
             "journal": None,
             "max_latency": 1.0,

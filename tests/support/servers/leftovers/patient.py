@@ -145,7 +145,10 @@ class Repairs:
             Hashes(probe, self.hashes),
         )
         options = RepairOptions(
-            registrations=self.registered, replica_is_gone=True, cold_is_lost=self.cold_is_lost
+            registrations=self.registered,
+            replica_is_gone=True,
+            disks_are_mounted=True,
+            cold_is_lost=self.cold_is_lost,
         )
         repair_shard(context, self.ground.table.path, kind, options)
         removed = {each.partition(" delete ")[2] for each in done if " delete " in each}

@@ -137,16 +137,18 @@ _TEXTS = {
     FindingKind.GHOST: Texts(
         "State is COLD, and parts that cold registers are on no disk: dropped, detached by a statement,"
         " attached under another name, or lost",
-        f"Find out which of these happened, and copy no folder. {_REPAIR}: it removes the part znodes, and"
-        " sets State to HOT if no disk has a part of the partition",
+        "Find out which of these happened, copy no folder, and check that every disk is mounted."
+        f" {_REPAIR} and disks_are_mounted: it removes the part znodes, and sets State to HOT if no disk has"
+        " a part of the partition",
     ),
     FindingKind.FORMER_TABLE: Texts(
         "cold has part znodes of a former table at the same path",
-        f"{_REPAIR}: it removes the znodes of parts that are on no disk",
+        f"Check that every disk is mounted. {_REPAIR} and disks_are_mounted: it removes the znodes of parts"
+        " that are on no disk",
     ),
     FindingKind.DROPPED: Texts(
         "cold has znodes of dropped or detached parts: the parts are on no disk, and State is not COLD",
-        f"{_REPAIR}: it removes the part znodes",
+        f"Check that every disk is mounted. {_REPAIR} and disks_are_mounted: it removes the part znodes",
     ),
     FindingKind.ANOTHER_REPLICA: Texts(
         "cold has part znodes of a replica that hot does not have; a new replica of that name would"

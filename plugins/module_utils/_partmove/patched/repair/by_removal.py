@@ -15,7 +15,7 @@ from ...shard.parts import read_parts
 from ...text import first_few
 from ...tree.znodes import Delete, Op
 from ...zip_strict import zip_strict
-from ..audit.evidence import PartitionEvidence
+from ..audit.evidence import PartitionEvidence, ReplicaEvidence
 from ..audit.judge import Verdict
 from ..parts.operations import removal
 from .by_state import set_states
@@ -81,17 +81,32 @@ def _needed(
         names = set(verdicts[replica.name].parts)
         for part in (each for each in replica.cold if each.text in names):
             if replica.is_in_hot:
-                if not is_covered(part, replica.hot) and _on_a_disk(partition, part):
-                    return NotRepaired(
-                        f"{part.text} of replica {replica.name} is on a disk and registered in cold only",
-                        "Run part_audit_info again: the partition has another kind by now",
-                    )
+                if not is_covered(part, replica.hot) and (why := _last_of(case, partition, replica, part)):
+                    return why
             elif not (case.options.replica_is_gone or _is_of_another(partition, part)):
                 return NotRepaired(
                     f"{part.text} of replica {replica.name} is registered for no replica that hot has",
                     "If the server of that replica is gone for good, run part_repair with replica_is_gone",
                 )
     return None
+
+
+def _last_of(
+    case: RepairCase, partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName
+) -> NotRepaired | None:
+    """Return a refusal to remove the last registration of a part, unless it certainly is on no disk."""
+    if _on_a_disk(partition, part):
+        return NotRepaired(
+            f"{part.text} of replica {replica.name} is on a disk and registered in cold only",
+            "Run part_audit_info again: the partition has another kind by now",
+        )
+    if case.options.disks_are_mounted:
+        return None
+    # A server whose disk is not mounted answers as if it had no parts.
+    return NotRepaired(
+        f"{part.text} of replica {replica.name} is registered in cold only, and no server shows the part",
+        "Check that every disk of every replica is mounted, then run part_repair with disks_are_mounted",
+    )
 
 
 def _on_a_disk(partition: PartitionEvidence, part: PartName) -> bool:

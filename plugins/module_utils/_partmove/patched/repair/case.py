@@ -94,6 +94,7 @@ class RepairOptions:
     quiet: seconds without a write of another tool before its copies are adopted.
     cold_is_lost: the cold ensemble of the parts is gone for good.
     replica_is_gone: the servers of replicas missing in hot are gone for good.
+    disks_are_mounted: all disks of all replicas are mounted, so a part that no server shows is on no disk.
     without_hashes: parts of other tools are adopted by name where a server shows no hash of its parts.
     """
 
@@ -101,6 +102,7 @@ class RepairOptions:
     quiet: float = 3600.0
     cold_is_lost: bool = False
     replica_is_gone: bool = False
+    disks_are_mounted: bool = False
     without_hashes: bool = False
 
 

@@ -117,7 +117,7 @@ def test_nothing_is_removed_without_a_backup(repairs: Repairs, tmp_path: Path, r
     folder = tmp_path / "file"
     if reason == "Not a directory":
         folder.write_text("")
-    task, resources = repairs.task(kind="ghost", backup=str(folder))
+    task, resources = repairs.task(kind="ghost", disks_are_mounted=True, backup=str(folder))
     with pytest.raises(PartMoveError) as refused:
         task.run(resources)
     assert refused.value.message == (
@@ -128,6 +128,33 @@ def test_nothing_is_removed_without_a_backup(repairs: Repairs, tmp_path: Path, r
         assert repairs.bench.cold.exists(repairs.bench.part(replica))
     result = task.result()
     assert (result["changed"], result["operations"], result["backup"]) == (False, [], "")
+
+
+@pytest.mark.parametrize("state", [b"COLD", b"HOT"])
+@pytest.mark.parametrize("check_mode", [False, True], ids=["run", "check mode"])
+def test_what_no_server_shows_is_removed_only_once_the_disks_are_said_to_be_mounted(
+    repairs: Repairs, state: bytes, check_mode: bool
+) -> None:
+    kind = {b"COLD": "ghost", b"HOT": "dropped"}[state]
+    repairs.bench.move()
+    repairs.bench.hot.set(STATE, state)
+    for names in repairs.bench.servers.disk.values():
+        names.discard(PART)
+    before = repairs.trees()[1]
+
+    unconfirmed = repairs.run(kind=kind, check_mode=check_mode)
+    (left,) = unconfirmed["left"]
+    assert left["remedy"] == (
+        "Check that every disk of every replica is mounted, then run part_repair with disks_are_mounted"
+    )
+    assert (unconfirmed["changed"], unconfirmed["repaired"], unconfirmed["operations"]) == (False, [], [])
+    assert {path for path in repairs.trees()[1] if "/parts/" in path} == {
+        path for path in before if "/parts/" in path
+    }
+
+    confirmed = repairs.run(kind=kind, check_mode=check_mode, disks_are_mounted=True)
+    assert confirmed["left"] == []
+    assert len([each for each in confirmed["operations"] if "cold: delete" in each]) == 2
 
 
 def test_no_state_is_set_without_a_backup(unmarked: Repairs, tmp_path: Path) -> None:

@@ -11,10 +11,14 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    AccessDenied,
     EnsembleError,
+    EnsembleUnreachable,
     LeaseHeld,
     NoSuchTable,
+    SessionRefused,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_epoch
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     parse_backup,
@@ -83,8 +87,66 @@ def test_a_single_table_that_cannot_be_repaired_ends_the_run(two_unmarked: Repai
         two_unmarked.run()
 
 
-def test_an_ensemble_that_fails_ends_the_run(two_unmarked: Repairs) -> None:
+@pytest.mark.parametrize("denied_in", ["hot", "cold"])
+@pytest.mark.parametrize("denied", [PATH, STATE, f"{PATH}/replicas", f"{PATH}/replicas/r1/parts"])
+@pytest.mark.parametrize("check_mode", [False, True], ids=["run", "check mode"])
+def test_a_table_with_a_znode_that_is_denied_does_not_keep_the_others(
+    two_unmarked: Repairs, denied_in: str, denied: str, check_mode: bool
+) -> None:
+    bench = two_unmarked.bench
+    (bench.hot_store if denied_in == "hot" else bench.cold_store).denied.add(denied)
+    task, resources = two_unmarked.task(
+        check_mode=check_mode, shard_path=None, shard_paths=[PATH, SECOND, "/none"]
+    )
+    task.run(resources)
+    result = task.result()
+    resources.close()
+    assert {row["shard_path"] for row in result["repaired"]} == {SECOND, PATH} - {
+        row["shard_path"] for row in result["failed_shard_paths"]
+    }
+    if (denied_in, denied) == ("cold", STATE):
+        # Nobody reads State in cold.
+        assert task.failure == ""
+        return
+    (failed,) = result["failed_shard_paths"]
+    assert failed["shard_path"] == PATH
+    assert denied in failed["reason"]
+    assert task.failure.startswith(f"1 of 3 shard paths could not be repaired: {PATH}: ")
+
+
+def test_a_table_whose_epoch_may_not_be_written_does_not_keep_the_others(two_unmarked: Repairs) -> None:
+    two_unmarked.bench.hot_store.denied_writes.add(path_of_epoch("/partmove", PATH))
+    task, resources = two_unmarked.task(shard_path=None, shard_paths=[PATH, SECOND])
+    task.run(resources)
+    result = task.result()
+    resources.close()
+    assert {row["shard_path"] for row in result["repaired"]} == {SECOND}
+    assert [row["shard_path"] for row in result["failed_shard_paths"]] == [PATH]
+
+
+def test_tables_that_all_are_denied_all_fail(two_unmarked: Repairs) -> None:
+    two_unmarked.bench.hot_store.denied |= {PATH, SECOND}
+    task, resources = two_unmarked.task(shard_path=None, shard_paths=[PATH, SECOND])
+    task.run(resources)
+    assert [row["shard_path"] for row in task.result()["failed_shard_paths"]] == [PATH, SECOND]
+    assert task.failure.startswith("2 of 2 shard paths could not be repaired")
+    resources.close()
+
+
+def test_a_single_table_that_is_denied_ends_the_run(two_unmarked: Repairs) -> None:
     two_unmarked.bench.cold_store.denied.add(PATH)
+    with pytest.raises(AccessDenied):
+        two_unmarked.run()
+
+
+@pytest.mark.parametrize("error", [EnsembleUnreachable, SessionRefused])
+def test_an_ensemble_that_fails_ends_the_run(
+    two_unmarked: Repairs, error: type[EnsembleError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_arguments: object, **_options: object) -> None:
+        raise error("cold fails")
+
+    monkeypatch.setattr(two_unmarked.bench.cold_store, "read", fails)
     task, resources = two_unmarked.task(shard_path=None, shard_paths=[PATH, SECOND])
     with pytest.raises(EnsembleError):
         task.run(resources)

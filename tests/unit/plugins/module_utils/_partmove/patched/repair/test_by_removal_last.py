@@ -31,9 +31,12 @@ from support.memory.synthetic import MINIMALISTIC
 REPLICAS = ("r1", "r2")
 
 
-def removed(drifted: Drifted, remedy: Remedy, kind: FindingKind) -> set[str]:
+def removed(
+    drifted: Drifted, remedy: Remedy, kind: FindingKind, *, disks_are_mounted: bool = True
+) -> set[str]:
     """Let a remedy remove the part of both replicas; returns the partitions that it left."""
-    case = RepairCase(drifted.context(), ShardLayout(PATH), kind, [DAY], RepairOptions())
+    options = RepairOptions(disks_are_mounted=disks_are_mounted)
+    case = RepairCase(drifted.context(), ShardLayout(PATH), kind, [DAY], options)
     with case.leased() as leased:
         assert leased.evidence is not None
         verdicts = {each: Verdict(kind, (PART,)) for each in REPLICAS}
@@ -81,12 +84,28 @@ def test_a_part_on_no_disk_loses_them(remedy: Remedy, kind: FindingKind) -> None
 
 
 @REMOVALS
-def test_a_part_in_hot_loses_them(remedy: Remedy, kind: FindingKind) -> None:
+def test_a_part_on_no_disk_keeps_them_until_the_disks_are_said_to_be_mounted(
+    remedy: Remedy, kind: FindingKind
+) -> None:
+    drifted = Drifted()
+    drifted.bench.move()
+    for names in drifted.bench.servers.disk.values():
+        names.discard(PART)
+
+    assert removed(drifted, remedy, kind, disks_are_mounted=False) == {DAY}
+
+    assert all(drifted.bench.cold.exists(drifted.bench.part(each)) is not None for each in REPLICAS)
+    assert drifted.done == []
+
+
+@REMOVALS
+@pytest.mark.parametrize("disks_are_mounted", [True, False])
+def test_a_part_in_hot_loses_them(remedy: Remedy, kind: FindingKind, disks_are_mounted: bool) -> None:
     drifted = Drifted()
     drifted.bench.move()
     for replica in REPLICAS:
         create(f"replicas/{replica}/parts/{PART}", MINIMALISTIC)(drifted.bench)
 
-    assert not removed(drifted, remedy, kind)
+    assert not removed(drifted, remedy, kind, disks_are_mounted=disks_are_mounted)
 
     assert not any(drifted.bench.cold.exists(drifted.bench.part(each)) for each in REPLICAS)

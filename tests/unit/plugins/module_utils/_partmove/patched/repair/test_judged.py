@@ -29,7 +29,7 @@ from support.memory.drifts import DRIFTS
 from support.memory.meanwhile import FIRST_UNDER_LEASE, before_answer, drifted_by, tables
 from support.memory.synthetic import MINIMALISTIC
 
-EVERY_OPTION = RepairOptions(cold_is_lost=True, replica_is_gone=True, quiet=0.0)
+EVERY_OPTION = RepairOptions(cold_is_lost=True, replica_is_gone=True, disks_are_mounted=True, quiet=0.0)
 STATE = f"block_numbers/{DAY}/State"
 
 

@@ -100,7 +100,7 @@ def repair(drifted: Drifted, drift: Drift, script: Script) -> None:
         WatchedStore(each.open(), script, watch)
         for each in (drifted.bench.hot_ensemble, drifted.bench.cold_ensemble)
     )
-    drifted.repair_over(hot, cold, drift.kind, RepairOptions())
+    drifted.repair_over(hot, cold, drift.kind, RepairOptions(disks_are_mounted=True))
 
 
 @cache

@@ -28,7 +28,7 @@ from support.memory.arrange import mark_without_id
 from support.memory.bench import DAY, OTHER, PART, PATH
 from support.memory.two_clusters import TwoClusters
 
-FLAGS = RepairOptions(cold_is_lost=True, replica_is_gone=True, quiet=0.0)
+FLAGS = RepairOptions(cold_is_lost=True, replica_is_gone=True, disks_are_mounted=True, quiet=0.0)
 
 
 @pytest.fixture(params=[False, True], ids=["unlisted", "listed"])
