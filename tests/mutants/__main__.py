@@ -4,7 +4,8 @@
 
 """Shows that the tests notice unsafe changes by what the code does: `make mutants`.
 
-The changes are those in the list, or those that `mutants.generated` makes: `make mutants WHAT=generated`.
+The changes are those in the list, or those that `mutants.generated` makes: `make mutants WHAT=generated`. Of
+generated mutants, survivors that `mutants.survivors` judges are counted only.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from mutants.catalogue import MUTANTS
 from mutants.generated import ROOMS, generated
 from mutants.mutant import Mutant, Stale
 from mutants.run import SECONDS, Verdict, check_texts, judge
+from mutants.survivors import EFFECTS, check_survivors, survivors
 
 _GENERATED_SECONDS = 1200.0
 """More than the tests of a room take."""
@@ -49,6 +52,8 @@ def main() -> None:
     seconds = SECONDS if written else _GENERATED_SECONDS
     try:
         check_texts(chosen)
+        if not written:
+            check_survivors(survivors(), (mutant.name for mutant in generated(ROOMS)))
         with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
             verdicts = judge(
                 chosen,
@@ -59,8 +64,23 @@ def main() -> None:
             )
     except Stale as error:
         sys.exit(f"mutants: {error}")
-    print(_summary(verdicts, time.monotonic() - began))
-    sys.exit(1 if any(verdict.survived for verdict in verdicts) else 0)
+    if not written:
+        sys.exit(0 if _report_generated(verdicts, time.monotonic() - began) else 1)
+    survive = [verdict for verdict in verdicts if verdict.survived]
+    print(_summary(verdicts, time.monotonic() - began, survive))
+    sys.exit(1 if survive else 0)
+
+
+def _report_generated(verdicts: Sequence[Verdict], seconds: float) -> bool:
+    """Print survivors without a judgement, and judged mutants that a test kills; return whether none is."""
+    judged = survivors()
+    unjudged = [each for each in verdicts if each.survived and each.mutant.name not in judged]
+    killed = [each for each in verdicts if not each.survived and each.mutant.name in judged]
+    lines = [f"take it out of the survivors, {_title(each.mutant)}: {_end(each)}" for each in killed]
+    effects = Counter(judged[each.mutant.name].effect for each in verdicts if each.mutant.name in judged)
+    lines.append(f"judged: {', '.join(f'{effects[each]} {each}' for each in EFFECTS)}")
+    print("\n".join([_summary(verdicts, seconds, unjudged), *lines]))
+    return not unjudged and not killed
 
 
 def _report(verdict: Verdict) -> None:
@@ -68,12 +88,12 @@ def _report(verdict: Verdict) -> None:
 
 
 def _report_survivor(verdict: Verdict) -> None:
-    if verdict.survived:
+    if verdict.survived and verdict.mutant.name not in survivors():
         _report(verdict)
 
 
 def _title(mutant: Mutant) -> str:
-    return mutant.name if mutant.generated else f"{mutant.file}: {mutant.name}"
+    return f"line {mutant.line} of {mutant.name}" if mutant.generated else f"{mutant.file}: {mutant.name}"
 
 
 def _end(verdict: Verdict) -> str:
@@ -83,15 +103,15 @@ def _end(verdict: Verdict) -> str:
     return f"killed by {how}: {verdict.killed_by.rpartition('/')[2]}"
 
 
-def _summary(verdicts: Sequence[Verdict], seconds: float) -> str:
-    survivors = [verdict for verdict in verdicts if verdict.survived]
-    lines = [f"survives: {_title(each.mutant)}: {each.why}" for each in survivors]
+def _summary(verdicts: Sequence[Verdict], seconds: float, listed: Sequence[Verdict]) -> str:
+    survive = sum(1 for verdict in verdicts if verdict.survived)
+    lines = [f"survives: {_title(each.mutant)}: {each.why}" for each in listed]
     by_text = sum(1 for verdict in verdicts if verdict.by_text)
     by_behaviour = sum(1 for verdict in verdicts if not verdict.survived and not verdict.by_text)
     unnoticed = len(verdicts) - by_text - by_behaviour
     lines.append(
         f"{len(verdicts)} mutants: {by_behaviour} killed by behaviour, {by_text} by text alone,"
-        f" {unnoticed} unnoticed; {len(survivors)} survive; {seconds:.0f} s"
+        f" {unnoticed} unnoticed; {survive} survive; {seconds:.0f} s"
     )
     return "\n".join(lines)
 

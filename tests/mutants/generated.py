@@ -6,12 +6,13 @@
 
 Each comparison is negated and its bound moved, each `and` becomes `or`, each `not` goes, each early end of a
 function or loop goes, `any` becomes `all`, a number grows by one, a truth value is turned, and a call whose
-result nobody takes goes. A person judges each survivor: it needs a test, or changes nothing.
+result nobody takes goes. A person judges each survivor: it needs a test, or a line in `mutants.survivors`.
 """
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -70,12 +71,14 @@ def _of_file(path: Path) -> Iterator[Mutant]:
     name = str(path.relative_to(ROOT / DOMAIN))
     source = path.read_text(encoding="utf-8")
     tests = files_of_tests(name)
-    names: dict[str, int] = {}
+    lines = source.splitlines()
+    names: Counter[str] = Counter()
     for change in changes(source):
-        title = f"{name}:{change.line}: {change.what}"
-        names[title] = names.get(title, 0) + 1
+        # By its text: the number of a line changes with every line above it.
+        title = f"{name}: {lines[change.line - 1].strip()} :: {change.what}"
+        names[title] += 1
         title += f" ({names[title]})" if names[title] > 1 else ""
-        yield Mutant(title, name, source, applied_to(source, change), tests, generated=True)
+        yield Mutant(title, name, source, applied_to(source, change), tests, line=change.line)
 
 
 def files_of_tests(file: str) -> tuple[str, ...]:
@@ -140,6 +143,11 @@ class _Maker(ast.NodeVisitor):
         """Leave annotations."""
         if node.value is not None:
             self.visit(node.value)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """Leave decorators and bases."""
+        for each in node.body:
+            self.visit(each)
 
     def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._ends.add(id(node.body[-1]))

@@ -20,7 +20,7 @@ class Mutant(NamedTuple):
     old: text that is in the file exactly once; new: what stands there in its place.
     tests: those that have to fail, as pytest names them, below `TESTS`.
     about_text: whether the words of a message are what is unsafe; otherwise a test of words kills nothing.
-    generated: whether a program wrote the change, which may then end in a crash or hang.
+    line: that of a change that a program made, which may end in a crash or hang; 0 for a written one.
     """
 
     name: str
@@ -29,7 +29,12 @@ class Mutant(NamedTuple):
     new: str
     tests: tuple[str, ...]
     about_text: bool = False
-    generated: bool = False
+    line: int = 0
+
+    @property
+    def generated(self) -> bool:
+        """Whether a program made the change."""
+        return self.line > 0
 
     @property
     def path(self) -> str:

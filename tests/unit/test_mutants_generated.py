@@ -11,7 +11,9 @@ import ast
 import pytest
 
 from mutants.generated import ROOMS, applied_to, changes, files_of_tests, generated
+from mutants.mutant import Stale
 from mutants.run import check_texts
+from mutants.survivors import EFFECTS, check_survivors, survivors
 
 
 @pytest.mark.parametrize(
@@ -86,3 +88,27 @@ def test_all_generated_mutants_are_programs_of_names_of_their_own() -> None:
     assert [mutant.name for mutant in mutants] == [mutant.name for mutant in generated(rooms)]
     for mutant in mutants:
         ast.parse(mutant.new)
+
+
+def test_every_judged_survivor_is_still_generated() -> None:
+    judged = survivors()
+
+    check_survivors(judged, (mutant.name for mutant in generated(ROOMS)))
+    assert {each.effect for each in judged.values()} <= set(EFFECTS)
+    assert all(each.why for each in judged.values())
+
+
+def test_a_judgement_ends_with_its_code() -> None:
+    name = "lease/lease.py: if held: :: `held` → `(False)`"
+    check_survivors([], [name])
+    check_survivors([name], [name])
+    with pytest.raises(Stale, match="1 judged survivors are stale.*if held:"):
+        check_survivors([name], [name.replace("if held", "if is_held")])
+
+
+def test_a_change_is_named_by_the_text_of_its_line() -> None:
+    """A number would change with every line above it."""
+    names = [mutant.name for mutant in generated(["lease/held_lease.py"])]
+
+    assert all(" :: " in name for name in names)
+    assert len(set(names)) == len(names)

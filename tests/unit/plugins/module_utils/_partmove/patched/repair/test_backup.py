@@ -89,3 +89,9 @@ def test_what_is_no_backup(data: bytes, message: str) -> None:
         parse_backup(data, "a file")
     assert message in refused.value.message
     assert refused.value.remedy
+
+
+def test_what_is_unknown_and_what_is_deleted_have_one_form() -> None:
+    """Files of version 1 have no time of creation, and later versions read what earlier ones wrote."""
+    assert BackupHeader("2026-11-22T06:00:00.000Z", "/a/b", 7, "ghost").ctime == 0
+    assert DELETED.encoded() == {"data": None, "version": 0}

@@ -16,11 +16,17 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.ma
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     LeaseHeld,
     LeaseLost,
+    NoSuchTable,
     PartMoveError,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import NotRepaired
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import (
+    NotRepaired,
+    RepairCase,
+    RepairOptions,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create
 from support.memory.arrange import create, create_cold, delete, write
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH
@@ -130,3 +136,24 @@ def test_state_stays_if_a_disk_has_more_than_it_was_judged_by() -> None:
     report = drifted.repair(FindingKind.HOT_MARKED_COLD)
     assert report.left.keys() == {DAY}
     assert drifted.done == []
+
+
+def leased_case(drifted: Drifted) -> RepairCase:
+    return RepairCase(
+        drifted.context(), ShardLayout(PATH), FindingKind.ANOTHER_REPLICA, [DAY], RepairOptions()
+    )
+
+
+def test_without_a_table_there_are_no_facts(drifted: Drifted) -> None:
+    drifted.bench.servers.drop_table()
+    with leased_case(drifted).leased() as leased, pytest.raises(NoSuchTable):
+        _ = leased.facts
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_evidence_that_is_read_again_counts_under_the_lease_alone(drifted: Drifted, whole: bool) -> None:
+    with leased_case(drifted).leased() as leased:
+        assert leased.read_again(whole=whole).partitions.keys() >= {DAY}
+        drifted.bench.hot.delete(LOCK)
+        with pytest.raises(LeaseLost):
+            leased.read_again(whole=whole)

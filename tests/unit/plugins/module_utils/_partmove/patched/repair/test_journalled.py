@@ -103,3 +103,25 @@ def test_what_is_no_journal_is_refused() -> None:
     )
     with pytest.raises(FormatError, match=r"line 1: parts\[0\].data is '\?'"):
         journalled_znodes([line], ShardLayout(PATH), "file")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"part": PART, "digest": "0" * 64, "replicas": ["r1"]},
+        {"part": PART, "digest": "0" * 64, "replicas": [], "data": "QQ=="},
+    ],
+    ids=["in the legacy form", "of no replica"],
+)
+def test_parts_without_bytes_or_replicas_are_left_out(part: dict[str, object]) -> None:
+    switch = {
+        "shard_path": PATH,
+        "partition": DAY,
+        "state": "COLD",
+        "state_before": "HOT",
+        "state_version": 0,
+        "parts": [part, {"part": f"{DAY}_1_1_0", "digest": "0" * 64, "replicas": ["r2"], "data": "QQ=="}],
+    }
+    found = journalled_znodes(encoded_lines(TIME, RUN, Event.SWITCHING, [switch]), ShardLayout(PATH), "file")
+
+    assert found == [SavedZnode("hot", f"{PATH}/replicas/r2/parts/{DAY}_1_1_0", b"A", 0)]
