@@ -18,7 +18,7 @@ from typing import NamedTuple
 from mutants.mutant import Stale
 
 EFFECTS = ("none", "text", "safe")
-"""No input makes a difference; only a message differs, which a test compares; or what differs does no harm."""
+"""No input makes a difference; a message differs, which a test compares; or what differs does no harm."""
 
 _FOLDER = Path(__file__).parent
 

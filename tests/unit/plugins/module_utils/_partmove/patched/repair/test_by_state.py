@@ -69,3 +69,14 @@ def test_a_cold_ensemble_that_is_lost_does_not_keep_state(drifted: Drifted) -> N
     assert set(drifted.kinds().values()) == {FindingKind.HOT_MARKED_COLD}
     assert drifted.repair(FindingKind.HOT_MARKED_COLD).left == {}
     assert drifted.bench.move().moved.keys() == {DAY}
+
+
+def test_a_partition_that_is_cold_is_not_marked_again(drifted: Drifted) -> None:
+    drifted.bench.move()
+    create(R1, drifted.bench.cold.get(f"{PATH}/{R1}")[0])(drifted.bench)
+    version = drifted.bench.hot.get(f"{PATH}/{STATE}")[1].version
+
+    assert drifted.repair(FindingKind.HALF_COLD).left == {}
+
+    data, stat = drifted.bench.hot.get(f"{PATH}/{STATE}")
+    assert (data[:3], stat.version) == (b"HOT", version + 1)
