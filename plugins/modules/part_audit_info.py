@@ -16,7 +16,8 @@ description:
   - RV(restart_unsafe) and RV(summary) list parts first that a restart of a server would move to C(detached/).
   - Writes nothing. The module succeeds with any findings, and fails if an ensemble does not answer. If a
     server does not answer, the partitions of its replica are V(not_judged), and RV(complete) is false.
-    RV(complete) is also false if a znode may not be read; RV(unjudged) lists the znode.
+    RV(complete) is also false if a znode may not be read, or if no table was found in hot, for example
+    because the root or the chroot is wrong; RV(unjudged) lists the path.
   - Reports an inconsistency only if two reads show the same, because servers insert, merge and drop during
     the audit.
 notes:
@@ -139,6 +140,10 @@ findings:
     remedy:
       description: Next step; empty for consistent partitions.
       type: str
+    can_wait:
+      description: Whether the inconsistency is harmless so far, because later runs are expected to end it, as
+        V(copies_left) for two days. Such a finding counts neither in RV(drifted) nor in the metric of drift.
+      type: bool
     restart_unsafe:
       description: Whether a restart of the replica's server would move parts to C(detached/), or leave the
         server without the table.
@@ -152,6 +157,7 @@ findings:
       parts: [20191201_0_5_2]
       reason: ""
       remedy: Do not restart the server. Run part_repair with this kind and a file with the registrations
+      can_wait: false
       restart_unsafe: true
 kinds:
   description: Number of partitions of replicas by kind, with a key for every kind.
@@ -216,16 +222,17 @@ detached:
       folder: 20191201_0_0_0
       needed: compare
 drifted:
-  description: Whether a partition of a replica is inconsistent.
+  description: Whether a partition of a replica is inconsistent. Findings that can wait do not count.
   returned: when the options are valid
   type: bool
 complete:
-  description: Whether the audit has judged everything.
+  description: Whether the audit has judged everything, and has found a table.
   returned: when the options are valid
   type: bool
 unjudged:
   description: Shard paths that were not judged at all, as C(shard_path) and C(reason), sorted. With O(root)
-    also znodes that may not be read, because tables may be below.
+    also znodes that may not be read, because tables may be below, and the root itself if hot has no table
+    there.
   returned: when the options are valid
   type: list
   elements: dict

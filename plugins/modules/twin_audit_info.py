@@ -157,12 +157,14 @@ drifted:
   returned: when the options are valid
   type: bool
 complete:
-  description: Whether the audit has judged everything.
+  description: Whether the audit has judged everything, has found a table, and one of the tables has a twin or
+    a record.
   returned: when the options are valid
   type: bool
 unjudged:
   description: Shard paths that were not judged at all, as C(shard_path) and C(reason), sorted. With O(root)
-    also znodes that may not be read, because tables may be below.
+    also znodes that may not be read, because tables may be below, and the root itself if hot has no table
+    there.
   returned: when the options are valid
   type: list
   elements: dict

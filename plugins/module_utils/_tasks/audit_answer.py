@@ -37,4 +37,5 @@ def finding_as_result(row: AnyRow) -> dict[str, Any]:
         "parts": list(verdict.parts),
         "reason": verdict.reason,
         "remedy": verdict.kind.remedy,
+        "can_wait": verdict.can_wait,
     }

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._partmove.errors import NoSuchTable
-from .._partmove.formats.layout import ShardLayout
 from .._partmove.patched.audit.audit import Row, ShardAudit, audit_shard
 from .._partmove.patched.audit.detached import DetachedFolder
 from .._partmove.patched.audit.evidence import Disks
@@ -20,7 +19,16 @@ from .._partmove.tree.ports import ZnodeReader
 from .audit_answer import audit_result, finding_as_result
 from .pacing import PaceOptions
 from .resources import SERVERS_AT_ONCE, Resources, coordination_root, probe_of
-from .shard_paths import DeniedZnodes, cold_paths_below, shard_paths_below, with_ensembles_checked
+from .shard_paths import (
+    DeniedZnodes,
+    UnreadPath,
+    cold_paths_below,
+    given_shard_paths,
+    no_table_at,
+    no_table_below,
+    shard_paths_below,
+    with_ensembles_checked,
+)
 
 
 class PartAuditInfo:
@@ -34,7 +42,7 @@ class PartAuditInfo:
         disks: reports the parts on disk, used instead of the servers that the options name.
         """
         self._root: str | None = params["root"]
-        self._shard_paths = sorted({ShardLayout(path).path for path in params["shard_paths"] or ()})
+        self._shard_paths = given_shard_paths(params["shard_paths"])
         self._coordination_root = coordination_root(params)
         self._pace = PaceOptions.of(params)
         self._with_consistent = params["details"] == "all"
@@ -43,6 +51,7 @@ class PartAuditInfo:
         self._disks = disks or probe_of(params["clickhouse"])
         self._audits: list[ShardAudit] = []
         self._denied = DeniedZnodes()
+        self._has_table_in_hot = False
         self._is_finished = False
         self._now = 0.0
 
@@ -75,6 +84,7 @@ class PartAuditInfo:
         seen = set()
         for path in shard_paths_below(hot, self._root, self._coordination_root, self._denied.add):
             seen.add(path)
+            self._has_table_in_hot = True
             yield path
         # Also audit tables that were created or moved meanwhile.
         for path in cold_paths_below(cold, self._root, self._coordination_root, self._denied.add):
@@ -82,9 +92,16 @@ class PartAuditInfo:
                 yield path
 
     def _unread(self) -> list[ShardAudit]:
-        """Return audits that stand for the tables below unreadable znodes."""
+        """Return audits that stand for the tables that were not audited, and for those that are not there."""
         found = self._denied.outside(audit.shard_path for audit in self._audits)
-        return [ShardAudit(each.path, (), f"{each.reason}. {each.remedy}.") for each in found]
+        missing = self._missing() if self._is_finished and not found else []
+        return [ShardAudit(each.path, (), f"{each.reason}. {each.remedy}.") for each in (*found, *missing)]
+
+    def _missing(self) -> list[UnreadPath]:
+        """Return the root without a table in hot, or the shard paths if all of them were skipped."""
+        if self._root is not None:
+            return [] if self._has_table_in_hot else [no_table_below(self._root)]
+        return [] if self._audits else list(map(no_table_at, self._shard_paths))
 
     def _audit(self, reader: EvidenceReader, shard_path: str) -> int:
         """Audit one shard path; return the number of judged partitions of replicas."""

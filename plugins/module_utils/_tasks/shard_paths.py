@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from .._partmove.errors import AccessDenied
+from .._partmove.errors import AccessDenied, PartMoveError
+from .._partmove.formats.layout import ShardLayout
 from .._partmove.lease.two_ensembles import check_different_history
 from .._partmove.shard.inventory import find_paths_in_cold, find_shard_paths
 from .._partmove.tree.ports import ZnodeReader, ZnodeStore
@@ -54,12 +55,44 @@ def with_ensembles_checked(
         yield shard_path
 
 
-class DeniedZnode(NamedTuple):
-    """A znode that may not be read: tables below this znode remain unknown."""
+def given_shard_paths(given: Sequence[str] | None) -> list[str]:
+    """Return the option ``shard_paths``, sorted. Raises PartMoveError for an empty list or a wrong path.
+
+    An empty list, such as of a wrong variable, would be a run of success that inspected nothing.
+    """
+    if given is not None and not given:
+        raise PartMoveError(
+            "shard_paths is empty, so no table would be inspected",
+            remedy="Give the shard paths of tables, or root instead",
+        )
+    return sorted({ShardLayout(path).path for path in given or ()})
+
+
+class UnreadPath(NamedTuple):
+    """A path without an inspected table, and the reason."""
 
     path: str
     reason: str
     remedy: str
+
+
+def no_table_below(root: str) -> UnreadPath:
+    """Return the entry for a root without any table in hot: the root or the chroot may be wrong."""
+    return UnreadPath(
+        root,
+        "There is no replicated table at or below it in the hot ensemble, so the audit checked no table of"
+        " hot",
+        "Correct the root, or the chroot of hot",
+    )
+
+
+def no_table_at(shard_path: str) -> UnreadPath:
+    """Return the entry for a shard path without a table."""
+    return UnreadPath(
+        shard_path,
+        "There is no replicated table at this path, nor parts of one in cold, so the audit checked no table",
+        "Correct the path or the chroot, unless the table was dropped",
+    )
 
 
 class DeniedZnodes:
@@ -72,11 +105,11 @@ class DeniedZnodes:
         """Add an unreadable znode; implements OnDenied."""
         self._errors.setdefault(path, error)
 
-    def outside(self, shard_paths: Iterable[str]) -> list[DeniedZnode]:
+    def outside(self, shard_paths: Iterable[str]) -> list[UnreadPath]:
         """Return the znodes, sorted, except at or below the shard paths: their readers report such errors."""
         reported = {PurePosixPath(each) for each in shard_paths}
         return [
-            DeniedZnode(path, f"{error.message}, so tables below it are unknown", error.remedy)
+            UnreadPath(path, f"{error.message}, so tables below it are unknown", error.remedy)
             for path, error in sorted(self._errors.items())
             if reported.isdisjoint((PurePosixPath(path), *PurePosixPath(path).parents))
         ]

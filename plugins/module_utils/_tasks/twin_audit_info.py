@@ -12,17 +12,17 @@ from typing import Any
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.twin_witnesses import HttpTwinWitnesses, statements_of
 from .._partmove.errors import NoSuchTable
-from .._partmove.formats.layout import ShardLayout
 from .._partmove.tree.ports import ZnodeReader
 from .._partmove.twin.audit.audit import TwinAudit, TwinRow, audit_twins
 from .._partmove.twin.audit.evidence import TwinWitnesses
+from .._partmove.twin.audit.kind import TwinKind
 from .._partmove.twin.audit.reader import TwinReader
 from .._partmove.twin.audit.report import TwinAuditReport
 from .._partmove.twin.move.record import recorded_shard_paths
 from .audit_answer import audit_result, finding_as_result
 from .pacing import PaceOptions
 from .resources import SERVERS_AT_ONCE, Resources, coordination_root
-from .shard_paths import DeniedZnodes, shard_paths_below
+from .shard_paths import DeniedZnodes, UnreadPath, given_shard_paths, no_table_below, shard_paths_below
 
 
 class TwinAuditInfo:
@@ -36,7 +36,8 @@ class TwinAuditInfo:
         servers: used instead of the servers that the options name.
         """
         self._root: str | None = params["root"]
-        self._shard_paths = sorted({ShardLayout(path).path for path in params["shard_paths"] or ()})
+        self._shard_paths = given_shard_paths(params["shard_paths"])
+        self._twin: str = params["twin"]
         self._coordination_root = coordination_root(params)
         self._pace = PaceOptions.of(params)
         self._with_consistent = params["details"] == "all"
@@ -45,6 +46,7 @@ class TwinAuditInfo:
         )
         self._audits: list[TwinAudit] = []
         self._denied = DeniedZnodes()
+        self._has_table_in_hot = False
         self._is_finished = False
         self._now = 0.0
 
@@ -89,6 +91,7 @@ class TwinAuditInfo:
         seen = set()
         for path in shard_paths_below(hot, self._root, self._coordination_root, self._denied.add):
             seen.add(path)
+            self._has_table_in_hot = True
             yield path
         below = self._root.rstrip("/")
         # Records of dropped tables may remain.
@@ -97,9 +100,23 @@ class TwinAuditInfo:
                 yield path
 
     def _unread(self) -> list[TwinAudit]:
-        """Return audits that stand for the tables below unreadable znodes."""
+        """Return audits that stand for the tables that were not audited, and for those that are not there."""
         found = self._denied.outside(audit.shard_path for audit in self._audits)
-        return [TwinAudit(each.path, (), f"{each.reason}. {each.remedy}.") for each in found]
+        missing = self._missing() if self._is_finished and not found else []
+        return [TwinAudit(each.path, (), f"{each.reason}. {each.remedy}.") for each in (*found, *missing)]
+
+    def _missing(self) -> list[UnreadPath]:
+        """Return the root without a table in hot; also the reason why no partition was compared at all."""
+        if self._root is not None and not self._has_table_in_hot:
+            return [no_table_below(self._root)]
+        return [] if any(map(_has_twin, self._audits)) else [self._no_twin()]
+
+    def _no_twin(self) -> UnreadPath:
+        return UnreadPath(
+            self._root or self._shard_paths[0],
+            f"No table has a twin named {self._twin}, and there is no record, so no partition was compared",
+            "Correct the option twin, or create the twins",
+        )
 
 
 def result_of(
@@ -122,6 +139,12 @@ def result_of(
             {"shard_path": row.shard_path, "partition": row.partition} for row in report.seen_twice()
         ],
     }
+
+
+def _has_twin(audit: TwinAudit) -> bool:
+    """Return whether a table of the audit has a twin or a record, or may have one."""
+    of_twins = (row.verdict.kind is not TwinKind.WITHOUT_TWIN for row in audit.rows)
+    return bool(audit.unjudged) or audit.tables is not None or any(of_twins)
 
 
 def _finding(row: TwinRow, audit: TwinAudit) -> dict[str, Any]:

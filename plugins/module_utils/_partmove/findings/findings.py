@@ -34,6 +34,10 @@ class AnyVerdict(Protocol):
     def reason(self) -> str:
         """Details of this case, or why the row could not be judged; empty if the kind says everything."""
 
+    @property
+    def can_wait(self) -> bool:
+        """Whether an inconsistent kind is harmless so far, because later runs are expected to end it."""
+
 
 class AnyRow(Protocol):
     """A row of an audit: a place and its verdict."""
@@ -116,13 +120,14 @@ class Findings(Generic[RowT, KindT]):
 
     @property
     def is_drifted(self) -> bool:
-        """Whether a row is inconsistent."""
-        return any(row.verdict.kind.is_inconsistent for row in self.findings)
+        """Whether a row is inconsistent and cannot wait."""
+        return any(map(_is_drift, self.findings))
 
     @property
     def is_complete(self) -> bool:
-        """Whether every row and every shard path could be judged."""
-        return not self.unjudged() and not self._not_judged()
+        """Whether every row and every shard path could be judged. A report without a shard path is not."""
+        # A wrong root or chroot finds no table: an audit that checked nothing must not reassure.
+        return bool(self._audits) and not self.unjudged() and not self._not_judged()
 
     def summary(self) -> list[str]:
         """Return the lines for the operator: urgent lines first, then the counts, then one line per kind."""
@@ -144,10 +149,12 @@ class Findings(Generic[RowT, KindT]):
         return sum(row.verdict.kind.value == NOT_JUDGED for row in self.findings)
 
     def _head(self) -> str:
-        inconsistent = sum(row.verdict.kind.is_inconsistent for row in self.findings)
+        inconsistent, not_judged = sum(map(_is_drift, self.findings)), self._not_judged()
+        can_wait = len(self.findings) - inconsistent - not_judged
         return (
             f"Shard paths: {self.shard_paths}; {self.counted}: {len(self.rows) - len(self.findings)}"
-            f" consistent, {inconsistent} inconsistent, {self._not_judged()} not judged"
+            f" consistent, {inconsistent} inconsistent, {not_judged} not judged"
+            f"{f', {can_wait} can wait' if can_wait else ''}"
         )
 
     def _kind_lines(self) -> Iterator[str]:
@@ -199,10 +206,14 @@ class Findings(Generic[RowT, KindT]):
 
     def _drift(self) -> Iterator[Sample]:
         for audit in self._audits:
-            counted = Counter(row.verdict.kind for row in audit.rows)
+            counted = Counter(row.verdict.kind for row in audit.rows if _is_drift(row))
             for kind in self._kinds:
                 if kind.is_inconsistent and not audit.unjudged:
                     yield Sample(counted[kind], (("shard_path", audit.shard_path), ("kind", kind.value)))
+
+
+def _is_drift(row: AnyRow) -> bool:
+    return row.verdict.kind.is_inconsistent and not row.verdict.can_wait
 
 
 def _path_of(audit: AnyAudit[AnyRow]) -> str:

@@ -163,13 +163,27 @@ def test_what_is_sound_has_no_findings_and_no_warning() -> None:
         ([audit("/t", ("1", "r1", Verdict(FindingKind.GHOST)))], "Inconsistent"),
         ([audit("/t", ("1", "r1", Verdict(FindingKind.NOT_JUDGED, reason="away")))], "Incomplete"),
         ([ShardAudit("/t", (), "elsewhere")], "Incomplete"),
-        ([], "Consistent"),
+        ([audit("/t", ("1", "r1", Verdict(FindingKind.COPIES_LEFT, can_wait=True)))], "Consistent"),
+        ([], "Incomplete"),
     ],
 )
 def test_what_it_is_all_in_all(audits: list[ShardAudit], head: str) -> None:
     assert (
         Page(page_of(*audits)).words[Page(page_of(*audits)).words.index("Audit of partitions") :][2] == head
     )
+
+
+def test_an_audit_of_no_table_does_not_call_anything_consistent() -> None:
+    assert "Nothing was judged: no table was found." in " ".join(Page(page_of()).words)
+
+
+def test_a_finding_that_can_wait_is_counted_by_itself() -> None:
+    rows = [
+        ("1", "r1", Verdict(FindingKind.COPIES_LEFT, can_wait=True)),
+        ("2", "r1", Verdict(FindingKind.GHOST)),
+    ]
+    text = " ".join(Page(page_of(audit("/t", *rows))).words)
+    assert "Inconsistent 1 Can wait 1 Not judged 0" in " ".join(text.split())
 
 
 def test_page_stays_small() -> None:

@@ -21,7 +21,7 @@ from .detached import DetachedFolder
 from .evidence import FirstReadMismatches, PartitionEvidence
 from .judge import Verdict, judge
 from .kind import FindingKind
-from .reader import EvidenceReader, ShardEvidence
+from .reader import NO_PARTITION, EvidenceReader, ShardEvidence
 
 
 class Row(NamedTuple):
@@ -65,7 +65,7 @@ def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = 
             verdicts = _confirmed(verdicts, _verdicts(last), doubtful)
     except (AccessDenied, BindingConflict, FormatError) as error:
         return ShardAudit(shard_path, (), str(error))
-    rows = tuple(_rows(shard_path, verdicts))
+    rows = (*_rows(shard_path, verdicts), *_silent_rows(shard_path, first.silent, verdicts))
     return ShardAudit(shard_path, rows, written_by_another=last.written_by_another, detached=last.detached)
 
 
@@ -140,6 +140,17 @@ def _confirmed(first: _Verdicts, second: _Verdicts, doubtful: Collection[str]) -
         for each in doubtful
     }
     return {**first, **again}
+
+
+def _silent_rows(shard_path: str, silent: Mapping[str, str], verdicts: _Verdicts) -> Iterable[Row]:
+    """Yield a row for each silent server of a replica without a verdict.
+
+    No partition is registered for such a replica, but its disk may have parts that no ensemble registers.
+    """
+    judged = set[str]().union(*verdicts.values())
+    for replica, silence in sorted(silent.items()):
+        if replica not in judged:
+            yield Row(shard_path, NO_PARTITION, replica, Verdict(FindingKind.NOT_JUDGED, reason=silence))
 
 
 def _rows(shard_path: str, verdicts: _Verdicts) -> Iterable[Row]:

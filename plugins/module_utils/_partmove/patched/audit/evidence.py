@@ -106,6 +106,7 @@ class PartitionEvidence:
 
     cold_is_known: whether cold has the shard path, and is the ensemble of the table's cold parts.
     seconds_needed: how much longer a starting server may need the copies, in seconds; 0.0 if none does.
+    now: time of the read, in seconds since 1970.
     """
 
     partition_id: str
@@ -114,6 +115,7 @@ class PartitionEvidence:
     owner: Owner
     cold_is_known: bool = True
     seconds_needed: float = 0.0
+    now: float = 0.0
 
     @property
     def is_cold(self) -> bool:

@@ -23,6 +23,9 @@ from .evidence import PartitionEvidence, ReplicaEvidence
 from .holders import has_part, is_detached, is_detached_by_server, others_of
 from .kind import FindingKind
 
+SECONDS_COPIES_MAY_STAY = 2 * 86_400
+"""How long the next runs may take to remove copies that nobody needs: two runs of every night."""
+
 
 class Verdict(NamedTuple):
     """The kind of a partition for one replica.
@@ -31,6 +34,7 @@ class Verdict(NamedTuple):
     reason: why the partition could not be judged; otherwise empty.
     blocks_start: whether both ensembles register a part missing on disk: then the table does not load.
     only_copies: whether hot registers each affected part intact: then a server starts as if cold had none.
+    can_wait: whether the inconsistency is harmless so far, because later runs are expected to end it.
     """
 
     kind: FindingKind
@@ -38,6 +42,7 @@ class Verdict(NamedTuple):
     reason: str = ""
     blocks_start: bool = False
     only_copies: bool = False
+    can_wait: bool = False
 
     @property
     def restart_unsafe(self) -> bool:
@@ -249,9 +254,17 @@ def _hot(partition: PartitionEvidence, replica: ReplicaEvidence, *, has_copies: 
         return _verdict(FindingKind.HOT_MARKED_COLD, replica.hot)
     if not has_copies:
         return Verdict(FindingKind.HOT)
-    return _verdict(
-        FindingKind.COPIES_NEEDED if partition.seconds_needed else FindingKind.COPIES_LEFT, replica.cold
-    )
+    if partition.seconds_needed:
+        return _verdict(FindingKind.COPIES_NEEDED, replica.cold)
+    return _verdict(FindingKind.COPIES_LEFT, replica.cold)._replace(can_wait=_is_recent(partition))
+
+
+def _is_recent(partition: PartitionEvidence) -> bool:
+    """Return whether State or a copy was written within SECONDS_COPIES_MAY_STAY."""
+    state = partition.state
+    writes = [each.cold_mtime for each in partition.replicas if each.is_in_hot]
+    newest = max([*writes, 0 if state is None else state.stat.mtime])
+    return partition.now - newest / 1000 < SECONDS_COPIES_MAY_STAY
 
 
 def _cold(partition: PartitionEvidence, replica: ReplicaEvidence, *, is_even: bool) -> Verdict:

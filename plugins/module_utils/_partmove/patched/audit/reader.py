@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ...binding.binding import Binding, read_binding_of_any_cold
@@ -44,6 +44,7 @@ class ShardEvidence:
     lock: the holder of the shard path's lock; empty if the lock is free.
     written_by_another: the partitions that another tool wrote after the last run.
     detached: the part folders in ``detached`` of the replicas.
+    silent: replica → why its server did not answer.
     """
 
     layout: ShardLayout
@@ -53,6 +54,7 @@ class ShardEvidence:
     lock: str
     written_by_another: tuple[str, ...] = ()
     detached: tuple[DetachedFolder, ...] = ()
+    silent: Mapping[str, str] = field(default_factory=dict)
 
 
 class _Replica(NamedTuple):
@@ -127,6 +129,7 @@ class EvidenceReader:
                 self._hot, self._cold, self._root, layout.path, partitions, owner
             ),
             detached=detached_folders(partitions, version),
+            silent={name: each.silence for name, each in replicas.items() if each.silence},
         )
 
     def read_anywhere(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:
@@ -229,6 +232,7 @@ class EvidenceReader:
                 owner=owner,
                 cold_is_known=cold_is_known,
                 seconds_needed=retention_left_of(state, now, are_active=are_active),
+                now=now,
             )
             for each, state in names.states.items()
         }

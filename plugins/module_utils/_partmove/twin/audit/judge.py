@@ -53,6 +53,11 @@ class TwinVerdict(NamedTuple):
     record: str = ""
     manual_check: ManualCheck | None = None
 
+    @property
+    def can_wait(self) -> bool:
+        """Whether the inconsistency is harmless so far; never for twins."""
+        return False
+
 
 Verdicts = Mapping[tuple[str, str], TwinVerdict]
 """Partition id and replica → verdict."""

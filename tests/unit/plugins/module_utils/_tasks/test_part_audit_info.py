@@ -96,6 +96,7 @@ def test_a_finding() -> None:
             "parts": [PART],
             "reason": "",
             "remedy": FindingKind.UNREGISTERED.remedy,
+            "can_wait": False,
             "restart_unsafe": True,
         }
         for replica in ("r1", "r2")
@@ -233,12 +234,87 @@ def test_a_table_dropped_during_the_search_is_skipped() -> None:
     assert bench.hot.exists(PATH)
     task, resources = task_of(bench, **BELOW)
     task.run(resources)
-    assert task.result()["shard_paths"] == 0
+    result = task.result()
+    # No table is left at the root.
+    assert (result["shard_paths"], result["complete"]) == (0, False)
 
 
 def test_a_table_that_is_gone_is_skipped_on_request() -> None:
     result = audit(Bench(), shard_paths=[PATH, "/gone"], skip_missing=True)
     assert (result["shard_paths"], result["complete"], result["drifted"]) == (1, True, False)
+
+
+@pytest.mark.parametrize("root", ["/elsewhere", "/elsewhere/below"])
+def test_a_root_without_tables_is_never_complete(root: str) -> None:
+    bench = Bench()
+    bench.hot.create("/elsewhere/below", b"", makepath=True)
+    result = audit(bench, shard_paths=None, root=root)
+    assert (result["shard_paths"], result["drifted"], result["complete"]) == (0, False, False)
+    assert result["unjudged"] == [
+        {
+            "shard_path": root,
+            "reason": "There is no replicated table at or below it in the hot ensemble, so the audit checked"
+            " no table of hot. Correct the root, or the chroot of hot.",
+        }
+    ]
+    assert f"not audited: {root}: There is no replicated table" in "\n".join(result["summary"])
+    metrics = parsed(result["metrics"])
+    assert metrics["partmove_audit_complete"] == {(): 0}
+    assert "partmove_audit_last_complete_timestamp_seconds" not in metrics
+
+
+def test_leftovers_in_cold_alone_do_not_make_a_root_complete() -> None:
+    bench = Bench()
+    bench.hot.create("/elsewhere", b"")
+    bench.cold.create(f"/elsewhere/gone/replicas/r1/parts/{PART}", MINIMALISTIC, makepath=True)
+    result = audit(bench, shard_paths=None, root="/elsewhere")
+    assert (result["shard_paths"], result["drifted"], result["complete"]) == (1, True, False)
+    assert [each["shard_path"] for each in result["unjudged"]] == ["/elsewhere"]
+
+
+def test_no_shard_path_is_refused() -> None:
+    with pytest.raises(PartMoveError, match="shard_paths is empty"):
+        PartAuditInfo(DEFAULTS | {"shard_paths": []})
+
+
+def test_an_audit_of_tables_that_are_all_gone_is_not_complete() -> None:
+    result = audit(Bench(), shard_paths=["/gone"], skip_missing=True)
+    assert (result["shard_paths"], result["complete"]) == (0, False)
+    assert [each["shard_path"] for each in result["unjudged"]] == ["/gone"]
+
+
+def test_silent_servers_of_a_table_without_partitions_leave_the_table_unjudged() -> None:
+    """Parts on disk that no ensemble registers are known to the servers alone."""
+    bench = Bench()
+    path = "/clickhouse/tables/01/new"
+    build_table(bench.hot, path, TableOptions(partitions=()))
+    disks = SimulatedDisks(bench.servers)
+    disks.silent = {"r1", "r2"}
+    result = audit(bench, shard_paths=[path], disks=disks)
+    assert (result["shard_paths"], result["complete"], result["drifted"]) == (1, False, False)
+    assert [(each["replica"], each["kind"]) for each in result["findings"]] == [
+        ("r1", "not_judged"),
+        ("r2", "not_judged"),
+    ]
+    assert all(each["reason"] for each in result["findings"])
+
+
+def test_copies_left_are_a_finding_that_can_wait_for_two_days() -> None:
+    bench = Bench()
+    bench.move()
+    bench.reheat()
+    bench.clock.sleep(700)
+    result = audit(bench)
+    assert [(row["kind"], row["can_wait"]) for row in result["findings"]] == [("copies_left", True)] * 2
+    assert (result["drifted"], result["complete"]) == (False, True)
+    drift = parsed(result["metrics"])["partmove_audit_drift"]
+    assert drift[("shard_path", PATH), ("kind", "copies_left")] == 0
+    bench.clock.sleep(2 * 86_400)
+    result = audit(bench)
+    assert [(row["kind"], row["can_wait"]) for row in result["findings"]] == [("copies_left", False)] * 2
+    assert result["drifted"]
+    drift = parsed(result["metrics"])["partmove_audit_drift"]
+    assert drift[("shard_path", PATH), ("kind", "copies_left")] == 2
 
 
 def test_a_table_given_by_name_must_exist_in_an_ensemble() -> None:

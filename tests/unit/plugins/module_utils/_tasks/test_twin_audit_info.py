@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -47,14 +48,16 @@ def params(**given: Any) -> dict[str, Any]:
     }
 
 
-def audit(bench: TwinBench, **given: Any) -> dict[str, Any]:
-    """Return the result of the task, which must not write."""
+def audit(bench: TwinBench, *, lacking: Collection[str] = (), **given: Any) -> dict[str, Any]:
+    """Return the result of the task, which must not write. ``lacking``: replicas without a twin."""
     before = bench.hot.data()
     options = params(**given)
+    witnesses = MemoryWitnesses(bench.servers)
+    witnesses.lacking = lacking
     resources = MemoryResources(Bench(), options)
     resources.stores = {"hot": bench.hot.open()}
     resources.clock = bench.clock  # type: ignore[assignment]
-    task = TwinAuditInfo(options, MemoryWitnesses(bench.servers))
+    task = TwinAuditInfo(options, witnesses)
     try:
         task.run(resources)
     finally:
@@ -111,6 +114,34 @@ def test_a_root_has_tables_and_records_of_dropped_tables(bench: TwinBench, root:
 def test_a_table_given_by_name_must_exist(bench: TwinBench) -> None:
     with pytest.raises(NoSuchTable):
         audit(bench, shard_paths=["/tables/none"])
+
+
+def test_a_root_without_tables_is_never_complete(bench: TwinBench) -> None:
+    bench._create(bench.hot.open(), "/elsewhere/below", b"")
+    result = audit(bench, root="/elsewhere")
+    assert (result["shard_paths"], result["drifted"], result["complete"]) == (0, False, False)
+    assert [each["shard_path"] for each in result["unjudged"]] == ["/elsewhere"]
+    assert "There is no replicated table at or below it" in result["unjudged"][0]["reason"]
+    assert parsed(result["metrics"])["partmove_twin_audit_complete"] == {(): 0}
+
+
+def test_no_shard_path_is_refused() -> None:
+    with pytest.raises(PartMoveError, match="shard_paths is empty"):
+        TwinAuditInfo(params(shard_paths=[]))
+
+
+def test_an_audit_without_any_twin_has_compared_nothing(bench: TwinBench) -> None:
+    """The option twin may have another pattern than the names of the twins."""
+    result = audit(bench, shard_paths=[PATH], lacking=("r1", "r2"), details="all")
+    assert [each["kind"] for each in result["findings"]] == ["without_twin"]
+    assert (result["drifted"], result["complete"]) == (False, False)
+    assert result["unjudged"] == [
+        {
+            "shard_path": PATH,
+            "reason": "No table has a twin named {table}_cold, and there is no record, so no partition was"
+            " compared. Correct the option twin, or create the twins.",
+        }
+    ]
 
 
 def test_invalid_options_are_refused() -> None:

@@ -35,6 +35,7 @@ class Look(NamedTuple):
     kind: Fruit
     reason: str = ""
     parts: tuple[str, ...] = ()
+    can_wait: bool = False
 
 
 class Apple(NamedTuple):
@@ -97,3 +98,28 @@ def test_figures() -> None:
     }
     whole = parsed(Basket(Fruit, TREES[:1]).metrics(7.0))
     assert whole["apples_last_complete_timestamp_seconds"] == {(): 7}
+
+
+def test_a_report_on_nothing_is_not_complete() -> None:
+    nothing = Basket(Fruit, [])
+    assert not nothing.is_complete
+    figures = parsed(nothing.metrics(7.0))
+    assert figures["apples_complete"] == {(): 0}
+    assert "apples_last_complete_timestamp_seconds" not in figures
+
+
+def test_a_finding_that_can_wait_is_reported_and_is_no_drift() -> None:
+    waits = Basket(Fruit, [Tree("/b", (RIPE, ROTTEN._replace(verdict=Look(Fruit.ROTTEN, can_wait=True))))])
+    assert (waits.is_drifted, waits.is_complete) == (False, True)
+    assert waits.summary() == [
+        "Shard paths: 1; apples of trees: 1 consistent, 0 inconsistent, 0 not judged, 1 can wait",
+        "rotten 1: it may not be eaten. Look at it. (/b 2)",
+    ]
+    figures = parsed(waits.metrics(7.0))
+    assert figures["apples_drift"] == {(("shard_path", "/b"), ("kind", "rotten")): 0}
+    assert figures["apples_partitions"][(("kind", "rotten"),)] == 1
+
+
+def test_a_row_that_could_not_be_judged_never_waits() -> None:
+    unseen = Basket(Fruit, [Tree("/a", (UNSEEN._replace(verdict=Look(Fruit.NOT_JUDGED, can_wait=True)),))])
+    assert not unseen.is_complete
