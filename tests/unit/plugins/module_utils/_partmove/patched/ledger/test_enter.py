@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -257,3 +257,43 @@ def test_one_replica_without_data_keeps_the_others_out() -> None:
 
     case.enter(only=[R1])
     assert case.entered == ["r1"]
+
+
+def test_replicas_are_read_from_a_member_that_caught_up() -> None:
+    """A restart that its member does not show yet would be entered as it was before."""
+    bench = Bench()
+    bench.hot_store.connect_to(bench.hot_ensemble.members[-1])
+    before = look_up_replicas(bench.hot_store, [R1])[R1].is_active
+    bench.servers.restart("r1")
+
+    after = look_up_replicas(bench.hot_store, [R1])[R1].is_active
+
+    assert before is not None
+    assert after is not None
+    assert after.stat.czxid > before.stat.czxid
+
+
+class ServesNoMore(SimulatedServer):
+    """A server that drops its replicas after it was asked for them."""
+
+    def replicas(self) -> Collection[ServedReplica]:
+        """All, and none afterwards."""
+        found = super().replicas()
+        self._keys = ()
+        return found
+
+
+def test_a_replica_that_the_server_drops_meanwhile_is_not_entered() -> None:
+    case = Case()
+    case.server = ServesNoMore(case.bench.hot_store, R1)
+    with pytest.raises(NotReady, match=f"replica r1 of {PATH} is gone"):
+        case.enter()
+    assert case.entered == []
+
+
+def test_a_replica_without_an_address_is_not_entered() -> None:
+    case = Case()
+    case.bench.hot.delete(f"{PATH}/replicas/r1/host")
+    with pytest.raises(NotReady, match=f"replica r1 of {PATH} is not active in hot"):
+        case.enter()
+    assert case.entered == []

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    AccessDenied,
     EnsembleError,
     FormatError,
 )
@@ -249,3 +250,33 @@ def test_another_chroot_of_cold_than_the_one_that_was_verified(bench: Bench) -> 
     bench.context = bench.context._replace(readiness=other)
     reason = "was verified with the cold ensemble cold.example:2181, not cold.example:2181/x"
     refused(bench, f"replica r1 {reason}, replica r2 {reason}")
+
+
+def test_an_entry_that_another_program_writes_each_time_is_not_called_entered(bench: Bench) -> None:
+    enter_both(bench)
+    bench.servers.restart("r2")
+    entry = entry_of(bench.hot_store, bench.cold_store, R2)
+    before = bench.hot.get(ENTRY)[0]
+    bench.hot_store.before = lambda multi: (
+        bench.hot.set(ENTRY, before) if any(isinstance(op, SetData) for op in multi) else None
+    )
+    with pytest.raises(EnsembleError):
+        Ledger(bench.hot_store).enter(R2, entry)
+
+
+def test_an_entry_that_may_not_be_written_is_tried_once(bench: Bench) -> None:
+    enter_both(bench)
+    bench.servers.restart("r2")
+    entry = entry_of(bench.hot_store, bench.cold_store, R2)
+    bench.hot_store.denied_writes.add(ENTRY)
+    ledger = Ledger(bench.hot_store)
+    with pytest.raises(AccessDenied):
+        ledger.enter(R2, entry)
+    with pytest.raises(AccessDenied):
+        ledger.withdraw(R2)
+
+
+def test_a_replica_without_an_address_is_not_ready(bench: Bench) -> None:
+    enter_both(bench)
+    bench.hot.delete(f"{PATH}/replicas/r2/host")
+    refused(bench, "replica r2 is not active")

@@ -110,3 +110,9 @@ def test_replicas_that_are_not_there_have_no_znodes() -> None:
 )
 def test_the_table_has_the_name_of_the_first_replica_with_one(hosts: list[bytes | None], table: str) -> None:
     assert table_of(map(replica, hosts)) == table
+
+
+def test_a_table_without_a_database_has_no_name() -> None:
+    assert parse_address(host(b"host: ch1.example\nport: 9009\ntable: hits\n")) == ReplicaAddress(
+        "ch1.example", 9009, None
+    )

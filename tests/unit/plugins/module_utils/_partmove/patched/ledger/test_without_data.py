@@ -104,3 +104,25 @@ def test_a_name_that_no_part_has_is_refused(bench: Bench) -> None:
     create_cold("replicas/r1/parts/junk")(bench)
     with pytest.raises(FormatError, match=f"^{PATH}/replicas/r1/parts/junk in the cold ensemble"):
         found(bench, Disks(PART))
+
+
+def test_a_replica_that_hot_does_not_have_lacks_what_is_not_on_its_disk(bench: Bench) -> None:
+    bench.hot.delete(f"{PATH}/replicas/r1", recursive=True)
+    assert found(bench, Disks(PART)) == {}
+    assert found(bench, Disks()) == {R1: [PART], R2: [PART]}
+
+
+def test_a_replica_whose_other_parts_are_on_its_disk_lacks_nothing_that_is_dropped(bench: Bench) -> None:
+    dropped = f"{DAY}_9_9_0"
+    for replica in ("r1", "r2"):
+        create_cold(f"replicas/{replica}/parts/{dropped}")(bench)
+    disks = Disks(PART)
+
+    def drop() -> None:
+        for replica in ("r1", "r2"):
+            path = f"{PATH}/replicas/{replica}/parts/{dropped}"
+            if bench.cold.exists(path) is not None:
+                bench.cold.delete(path)
+
+    disks.act = drop
+    assert found(bench, disks) == {}
