@@ -59,7 +59,7 @@ setup: build/host-tests.stamp $(READY) ## Install what tests need, and prepare .
 
 .PHONY: test
 test: ## Run every check and every test
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint staging-base compat-venvs zookeepers compiled \
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint staging-base compat-venvs zookeepers servers compiled \
 	    build/classes.stamp
 	@$(MAKE) --no-print-directory --jobs 2 every-test sanity
 
@@ -217,7 +217,7 @@ build/sanity.stamp: build/host-tests.stamp build/venv.stamp $(TRACKED)
 	@mv $@.new $@
 
 # Parts of `make test`. Each one leaves what is ready as it is, and prints NOT RUN for what this machine cannot have.
-.PHONY: every-test compiled compat-venvs zookeepers staging-base
+.PHONY: every-test compiled compat-venvs zookeepers servers staging-base
 every-test: setup
 	@$(PYTEST) $(PYTEST_ARGS)
 
@@ -231,6 +231,10 @@ compat-venvs: build/venv.stamp
 # Older releases, whose files tests read. After the host, as both use apt-get.
 zookeepers: build/venv.stamp | build/host-tests.stamp
 	@$(RUN) -m support.servers.zookeeper_releases
+
+# Real ClickHouse servers of other versions, 1.5 GB unpacked: those of every test, or RUNGS="24.5 25.5".
+servers: build/venv.stamp
+	@$(RUN) -m support.servers.ladder.rungs $(RUNGS)
 
 # Otherwise the first test that boots a host would build the tree of all hosts, and others would wait for it.
 # Without .venv, which is made at the same time.

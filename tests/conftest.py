@@ -31,7 +31,9 @@ from support.servers.clickhouse import (
     clickhouse_program,
     cluster,
 )
+from support.servers.downloads import NotToBeHad
 from support.servers.kazoo_client import connected
+from support.servers.ladder.rungs import RUNGS, Rung
 from support.servers.modern.library import NoModernEngine, engine_library
 from support.servers.modern.server import ModernShard, ModernShardMaker, modern_shard
 from support.servers.process import ServerError
@@ -169,6 +171,19 @@ def start_cluster(clickhouse: str, tmp_path: Path) -> Iterator[ClusterMaker]:
             return stack.enter_context(cluster(folder, zookeeper, shards, replicas, own))
 
         yield start
+
+
+@pytest.fixture(
+    scope="session", params=[each for each in RUNGS if each.in_every_test], ids=lambda each: each.name
+)
+def real_rung(request: pytest.FixtureRequest) -> Rung:
+    """A version of which there are real servers; skips where this machine does not have it."""
+    version: Rung = request.param
+    try:
+        version.library()
+    except NotToBeHad as error:
+        pytest.skip(f"NOT RUN: ClickHouse {version.version}: {error}")
+    return version
 
 
 @pytest.fixture(scope="session")

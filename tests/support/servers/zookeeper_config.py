@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from support.servers.downloads import NotToBeHad
 from support.servers.jvm import ZOOKEEPER, small_jvm
 from support.servers.process import ServerError
 from support.servers.tls import TlsFiles
-from support.servers.zookeeper_releases import NotToBeHad, Release
+from support.servers.zookeeper_releases import Release
 
 # Figures for jps and the like, which nobody reads, are written twenty times a second.
 _JVM = ("-Xmx256m", "-XX:-UsePerfData", *small_jvm(ZOOKEEPER))

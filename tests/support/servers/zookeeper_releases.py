@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
+
+from support.servers.downloads import NotToBeHad, run_command
 
 FOLDER = Path(__file__).resolve().parents[3] / "build" / "zookeepers"
 """Has a folder with jars for each release, and beside it a file that says why there is none."""
@@ -24,11 +25,6 @@ FOLDER = Path(__file__).resolve().parents[3] / "build" / "zookeepers"
 # Releases before 3.7 use classes of the second Commons Lang, which pyspark has no more.
 _JAR = re.compile(r"(?:(?:flink-shaded-)?zookeeper(?:-jute)?-[0-9.]+|commons-lang-2\.6)\.jar")
 _REPOSITORY = "$(ORIGIN) $(LABEL) $(REPO_URI)"
-_SECONDS = 1800
-
-
-class NotToBeHad(Exception):
-    """A release cannot be had on this machine; the text is a sentence without its full stop."""
 
 
 class Release(NamedTuple):
@@ -96,7 +92,7 @@ def _from_debian(release: Release, folder: Path, jars: Path) -> None:
     """Ask the mirror of this machine for the package of another suite; what apt knows here stays as it is."""
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         raise NotToBeHad("this machine has no apt-get")
-    known = _run("apt-get", "indextargets", "--format", _REPOSITORY).splitlines()
+    known = run_command("apt-get", "indextargets", "--format", _REPOSITORY).splitlines()
     mirrors = [line.split()[2] for line in known if line.startswith("Debian Debian ")]
     if not mirrors:
         raise NotToBeHad("apt has no mirror of Debian here")
@@ -113,10 +109,10 @@ def _from_debian(release: Release, folder: Path, jars: Path) -> None:
         "Acquire::Languages": "none",
     }
     apt = ["apt-get", "--quiet", *(f"--option={name}={value}" for name, value in settings.items())]
-    _run(*apt, "update", "--error-on=any")
-    _run(*apt, "download", f"{release.package}/{release.origin}", cwd=folder)
+    run_command(*apt, "update", "--error-on=any")
+    run_command(*apt, "download", f"{release.package}/{release.origin}", cwd=folder)
     (package,) = folder.glob("*.deb")
-    _run("dpkg-deb", "--extract", str(package), str(folder / "package"))
+    run_command("dpkg-deb", "--extract", str(package), str(folder / "package"))
     for jar in (folder / "package" / "usr/share/java").iterdir():
         if _JAR.fullmatch(jar.name) and not jar.is_symlink():
             jar.rename(jars / jar.name)
@@ -134,7 +130,7 @@ def _from_index(release: Release, folder: Path, jars: Path) -> None:
         "--no-cache-dir",
     ]
     pip += ["--no-deps", f"--no-binary={release.package}", f"--dest={folder}"]
-    _run(*pip, f"{release.package}=={release.origin}")
+    run_command(*pip, f"{release.package}=={release.origin}")
     (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as members:
         for member in members:
@@ -142,17 +138,6 @@ def _from_index(release: Release, folder: Path, jars: Path) -> None:
             content = members.extractfile(member) if _JAR.fullmatch(name) and member.isreg() else None
             if content is not None:
                 (jars / name).write_bytes(content.read())
-
-
-def _run(*command: str, cwd: Path | None = None) -> str:
-    try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        raise NotToBeHad(f"{command[0]} did not come to an end within {_SECONDS} s") from None
-    if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or ["nothing"]
-        raise NotToBeHad(f"{Path(command[0]).name} said: {said[-1].strip().rstrip('.')}")
-    return done.stdout
 
 
 def main() -> None:

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import pytest
 from kazoo.client import KazooClient
 
-from olap_partmove._partmove.census.census import DDL_PATH, Places
+from olap_partmove._partmove.census.census import Places
+from olap_partmove._partmove.census.outside import DDL_PATH
 from olap_partmove._partmove.tree.paths import DEFAULT_ROOT
 from partition_classify.census import take_census
 from partition_classify.zookeeper_files.damage import DamagedFile
@@ -26,10 +27,11 @@ from partition_classify.zookeeper_files.nodes import StoredStat
 from partition_classify.zookeeper_files.snapshot import open_snapshot
 from support.files.member_files import tree_of
 from support.servers.busy_znodes import SeenZnode, seen
+from support.servers.downloads import NotToBeHad
 from support.servers.pipelined import Load, write_ballast
 from support.servers.process import ServerError
 from support.servers.zookeeper import Ensemble, EnsembleOptions, Member
-from support.servers.zookeeper_releases import RELEASES, NotToBeHad, Release
+from support.servers.zookeeper_releases import RELEASES, Release
 
 Connect = Callable[[str], KazooClient]
 _SECONDS = 300
