@@ -94,6 +94,8 @@ class Player:
         elif fault.what == "go to another member":
             store = process.hot if fault.number < 0.5 else process.cold
             store.connect_to(int(fault.number * 1000) % 3)
+        elif fault.what == "go back":
+            process.go_back(fault.number)
         elif fault.what == "a member catches up":
             ensemble = self.scene.hot if fault.number < 0.5 else self.scene.cold
             member = 1 + int(fault.number * 1000) % 2
@@ -104,7 +106,7 @@ class Player:
             self.scene.wait(SECONDS[int(fault.number * len(SECONDS))])
         elif fault.run is not None:
             if fault.number < 0.6:
-                process.hot.expire()
+                process.expire()
             self._play(fault.run)
         else:
             with suppress(_NothingToDo):
@@ -128,5 +130,5 @@ _ON_THE_RUN: dict[str, Callable[[Process], None]] = {
     "die": lambda process: process.script.die(),
     "lose an answer, applied": lambda process: _lose(process, Lost.APPLIED),
     "lose an answer, not applied": lambda process: _lose(process, Lost.NOT_APPLIED),
-    "expire": lambda process: process.hot.expire(),
+    "expire": Process.expire,
 }

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Union
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import audit_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
+    ShardAudit,
+    audit_shard,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import Disks
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.repair_order import (
@@ -57,23 +60,28 @@ class Repairs:
 
         Raises PartMoveError, and Died.
         """
-        lines: list[Line] = []
-        repairs = self._context(context, lines)
-        found = audit_shard(repairs.evidence(), self._shard_path)
+        found = self.audit(context)
         kinds = {row.verdict.kind for row in found.rows}
         told = [found.unjudged] if found.unjudged else []
-        for kind in (each for each in REPAIR_ORDER if each in kinds):
-            lines.clear()
-            header = self._header(context, kind)
-            try:
-                report = repair_shard(repairs, self._shard_path, kind, _OPTIONS)
-            finally:
-                if lines and header is not None:
-                    self._backups.append(Backup.of(header, tuple(lines)))
-            repaired = sorted({row.partition for row in report.repaired})
-            left = {each: why.reason for each, why in sorted(report.left.items())}
-            told.append(f"{kind.value}: repaired {repaired}, left {left}")
+        told += [self.repair(context, kind) for kind in REPAIR_ORDER if kind in kinds]
         return "; ".join(told)
+
+    def audit(self, context: MoveContext) -> ShardAudit:
+        """Audit the shard path. Raises as `repair_all` does."""
+        return audit_shard(self._context(context, []).evidence(), self._shard_path)
+
+    def repair(self, context: MoveContext, kind: FindingKind) -> str:
+        """Repair one kind, and keep the backup; returns what was told. Raises as `repair_all` does."""
+        lines: list[Line] = []
+        header = self._header(context, kind)
+        try:
+            report = repair_shard(self._context(context, lines), self._shard_path, kind, _OPTIONS)
+        finally:
+            if lines and header is not None:
+                self._backups.append(Backup.of(header, tuple(lines)))
+        repaired = sorted({row.partition for row in report.repaired})
+        left = {each: why.reason for each, why in sorted(report.left.items())}
+        return f"{kind.value}: repaired {repaired}, left {left}"
 
     def restore(self, context: MoveContext) -> str:
         """Restore the newest backup, after a repair if there is none. Raises as `repair_all` does."""

@@ -37,9 +37,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, Outcome
+from explore.guard import Guard
 from explore.other_cluster import OtherCluster
 from explore.repairs import Repairs
 from explore.schedule import Settings
+from support.memory.connections import ReconnectingStore
 from support.memory.disks import SimulatedDisks
 from support.memory.interleaving import Script, WatchedStore
 from support.memory.memory import ManualClock, MemoryEnsemble, MemoryStore
@@ -61,6 +63,24 @@ class Process(NamedTuple):
     context: MoveContext
     root: str
     settings: Settings
+    connections: tuple[ReconnectingStore, ...] = ()
+    """The connections with hot and cold that may go back; none where members ask what the run has seen."""
+
+    def expire(self) -> None:
+        """End the session with hot; the member that the next one is with may know less."""
+        self.hot.expire()
+        for each in self.connections[:1]:
+            each.go_back()
+
+    def go_back(self, how_far: float) -> None:
+        """Lose both connections to members that do not ask what the run has seen.
+
+        how_far: 1 for as far as the member is that knows least, near 0 for nearly nothing.
+        """
+        for each in self.connections:
+            history = each.ensemble.history
+            least = min(map(each.ensemble.applied, each.ensemble.members))
+            each.go_back(history.last - int((history.last - least) * how_far))
 
 
 class _ClockAhead:
@@ -102,11 +122,18 @@ class Runs:
         self._other_cold = MemoryEnsemble("other", scene.clock, 3)
         self._other_cluster = OtherCluster(scene)
         self._repairs = Repairs(PATH, SimulatedDisks(scene.servers))
+        self._guard = Guard(scene, self._repairs)
 
     def start(self, settings: Settings, script: Script) -> Process:
         """Connect a run to both ensembles."""
         scene = self._scene
-        hot, cold = scene.sessions(script)
+        connections: tuple[ReconnectingStore, ...] = ()
+        if settings.goes_back:
+            member = scene.next_member()
+            connections = tuple(ReconnectingStore(each.open(member)) for each in (scene.hot, scene.cold))
+            hot, cold = (WatchedStore(each, script, scene.watch) for each in connections)
+        else:
+            hot, cold = scene.sessions(script)
         if settings.other_cold:
             cold = WatchedStore(self._other_cold.open(1), script, _Unwatched())
         clock = _ClockAhead(scene.clock, settings.seconds_ahead)
@@ -116,7 +143,7 @@ class Runs:
         context = context._replace(leases=leases)
         if self._by_ledger:
             context = context._replace(readiness=LedgerReadiness(Ledger(hot, root), ColdEnsemble.of(cold)))
-        return Process(script, hot, cold, context, root, settings)
+        return Process(script, hot, cold, context, root, settings, connections)
 
     def carry_out(self, goal: str, partition: str, process: Process) -> str:
         """Let the run do what it is for; returns what it tells. Raises PartMoveError, and Died."""
@@ -124,6 +151,12 @@ class Runs:
             "move": lambda: told(self.move(process)),
             "reheat": lambda: told(reheat_shard(process.context, PATH, WANTED)),
             "downgrade": lambda: self._downgrade(process),
+            "guard": lambda: self._guard.run(
+                process.context,
+                process.root,
+                lambda: told(self.move(process)),
+                by_ledger=self._by_ledger,
+            ),
             "repair": lambda: self._repairs.repair_all(process.context),
             "restore": lambda: self._repairs.restore(process.context),
             "other cluster": lambda: self._other_cluster.run(

@@ -32,7 +32,7 @@ KINDS = {
 STARTS = ("hot", "cold", "back", "back for ten minutes")
 GOALS = (
     *("move", "move", "move", "reheat", "reheat", "reheat"),
-    *("repair", "repair", "repair", "restore", "restore"),
+    *("repair", "repair", "repair", "restore", "restore", "guard", "guard", "guard"),
     *("state HOT", "state COLD", "downgrade"),
     *("other cluster", "other cluster"),
 )
@@ -79,6 +79,7 @@ ON_THE_RUN = (
     "expire",
     "expire",
     "go to another member",
+    "go back",
     "a member catches up",
     "a member catches up",
     "time passes",
@@ -100,6 +101,8 @@ class Settings(NamedTuple):
     seconds_ahead: float = 0.0
     min_age: float = 0.0
     more_parts: int = 0
+    goes_back: bool = False
+    """Whether its members accept a connection whatever the run has seen."""
 
 
 class Fault(NamedTuple):
@@ -159,6 +162,7 @@ def make_schedule(seed: int) -> Schedule:
 def _run(random: Random, faults: int, *, by_ledger: bool, depth: int = 0) -> Run:
     goal = random.choice(GOALS)
     settings = _settings(random, by_ledger=by_ledger) if depth or random.random() < 0.2 else Settings()
+    settings = settings._replace(goes_back=random.random() < 0.3)
     found = [_fault(random, by_ledger=by_ledger, depth=depth) for _each in range(faults)]
     return Run(goal, random.choice(WANTED), settings, tuple(sorted(found, key=lambda each: each.at)))
 

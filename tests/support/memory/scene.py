@@ -138,10 +138,14 @@ class Scene:
 
     def sessions(self, script: Script) -> tuple[WatchedStore, WatchedStore]:
         """Open sessions with hot and cold, as a process of its own does: each with another member."""
-        self._processes += 1
-        member = 1 + self._processes % (_MEMBERS - 1) if self.behind else LEADER
+        member = self.next_member()
         hot, cold = (WatchedStore(each.open(member), script, self.watch) for each in (self.hot, self.cold))
         return hot, cold
+
+    def next_member(self) -> int:
+        """The member that the next process is connected to."""
+        self._processes += 1
+        return 1 + self._processes % (_MEMBERS - 1) if self.behind else LEADER
 
     def _context(self, script: Script) -> MoveContext:
         hot, cold = self.sessions(script)
