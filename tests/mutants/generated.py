@@ -43,6 +43,8 @@ _OTHER: dict[type[ast.cmpop], tuple[str, ...]] = {
     ast.In: ("not in",),
     ast.NotIn: ("in",),
 }
+_SLOW = ("_interleavings", "_reconnects")
+"""Ends of the names of tests with a disturbance at each step."""
 _SWAPPED = {"any": "all", "all": "any", "min": "max", "max": "min"}
 
 
@@ -84,11 +86,11 @@ def _of_file(path: Path) -> Iterator[Mutant]:
 def files_of_tests(file: str) -> tuple[str, ...]:
     """Return the test files that may notice a change of a file: its own first, then those of its folder.
 
-    Those with interleavings are left out: they take minutes.
+    Those with a disturbance at each step are left out: they take minutes.
     """
     folder = ROOT / TESTS / Path(file).parent
     own = f"test_{Path(file).stem}"
-    paths = (path for path in folder.glob("test_*.py") if not path.stem.endswith("interleavings"))
+    paths = (path for path in folder.glob("test_*.py") if not path.stem.endswith(_SLOW))
     ordered = sorted(paths, key=lambda path: (_rank(path.stem, own), path.name))
     return tuple(str(path.relative_to(ROOT / TESTS)) for path in ordered)
 

@@ -100,6 +100,7 @@ def repair_shard(
             " lost for good, with cold_is_lost",
         )
         report.left.update(dict.fromkeys(before, left))
+        _record(context.journal, report, kind)
         return report
     case = RepairCase(context, ShardLayout(shard_path), kind, sorted(before), options)
     parts = {each: sum(len(row.verdict.parts) for row in rows) for each, rows in before.items()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     SavedZnode,
@@ -123,6 +124,7 @@ def test_a_cold_ensemble_that_is_lost(drifted: Drifted) -> None:
     assert drifted.kinds() == {"r1": FindingKind.COLD_UNKNOWN, "r2": FindingKind.COLD_UNKNOWN}
     assert "cold_is_lost" in drifted.repair(FindingKind.COLD_UNKNOWN, SAVED).left[DAY].remedy
     assert drifted.done == []
+    assert [row["partition"] for row in drifted.bench.journal.of(Event.LEFT)] == [DAY]
     options = RepairOptions(registrations=SAVED.registrations, cold_is_lost=True)
     assert drifted.repair(FindingKind.COLD_UNKNOWN, options).left == {}
     assert drifted.kinds() == {"r1": FindingKind.HOT, "r2": FindingKind.HOT}

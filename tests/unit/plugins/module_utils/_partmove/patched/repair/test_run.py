@@ -219,5 +219,6 @@ def test_what_could_not_be_judged_is_left_and_no_success(is_repairable: bool) ->
     report = drifted.repair(FindingKind.COLD_UNMARKED)
     assert report.repaired == []
     assert DAY in report.left
+    assert [row["partition"] for row in drifted.bench.journal.of(Event.LEFT)] == sorted(report.left)
     assert drifted.bench.hot_ensemble.data() == before
     assert drifted.repair(FindingKind.COLD_UNMARKED, only=[OTHER]).left.keys() == {OTHER}

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
@@ -175,3 +177,14 @@ def test_state_is_never_set_by_their_parts(clusters: TwoClusters) -> None:
     assert {path: each for path, each in after.items() if path.startswith(PATH)} == {
         path: each for path, each in data.items() if path.startswith(PATH)
     }
+
+
+def test_copies_of_another_tool_stay_as_they_are_while_cold_belongs_to_others() -> None:
+    """They equal our parts, as both clusters were built alike; nothing says whose they are."""
+    clusters = TwoClusters.build()
+    clusters.theirs.bench.cold.set(PATH, b"")
+    before = clusters.cold()
+    assert set(clusters.ours.kinds().values()) == {FindingKind.FOREIGN}
+    report = clusters.ours.repair(FindingKind.FOREIGN, replace(FLAGS, quiet=0.0))
+    assert (report.repaired, [*report.left]) == ([], [DAY])
+    assert clusters.cold() == before
