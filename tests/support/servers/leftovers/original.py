@@ -150,6 +150,13 @@ def went_on_beside_ours(ground: Ground) -> None:
     ground.separate(DAY, is_first=False)
 
 
+def only_copied_beside_ours(ground: Ground) -> None:
+    """For it the table is a fourth shard: it sets no State, and copies what we brought back and all else."""
+    ground.move(DAY)
+    ground.reheat(DAY)
+    went_over_a_fourth_shard(ground)
+
+
 def ran_before_the_table_was_made_again(ground: Ground) -> None:
     """The new table has a part of the same name in one of the partitions."""
     ground.separate(DAY, OTHER)
@@ -239,6 +246,10 @@ SCENES = (
     ),
     Scene(
         went_on_beside_ours, {DAY: both(FindingKind.HOT_MARKED_COLD), OTHER: both(FindingKind.COPIES_LEFT)}
+    ),
+    Scene(
+        only_copied_beside_ours,
+        {DAY: both(FindingKind.COPIES_NEEDED), OTHER: both(FindingKind.COPIES_LEFT)},
     ),
     Scene(
         ran_before_the_table_was_made_again,

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
@@ -21,6 +23,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     OtherWrite,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Committed,
+    Create,
+    Znode,
+)
 from support.memory.arrange import create, create_cold, mark_former, write
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench
 from support.memory.disks import SimulatedDisks
@@ -143,6 +150,131 @@ def test_copies_below_our_marker(bench: Bench, seconds: float, named: tuple[str,
     bench.clock.sleep(seconds)
     create_cold(f"replicas/r1/parts/{PART.replace(DAY, OTHER)}", MINIMALISTIC)(bench)
     assert audit(bench).written_by_another == named
+
+
+NEW = PART.replace(DAY, OTHER).replace("_0_0_0", "_7_7_0")
+"""A part that a server inserts after the last run."""
+
+
+def insert(bench: Bench) -> None:
+    for replica in ("r1", "r2"):
+        create(f"replicas/{replica}/parts/{NEW}", MINIMALISTIC)(bench)
+        bench.servers.disk[replica].add(NEW)
+
+
+def copy_new(bench: Bench) -> None:
+    """Copy as a tool does that sets no State, and nothing else."""
+    for replica in ("r1", "r2"):
+        create_cold(f"replicas/{replica}/parts/{NEW}", MINIMALISTIC)(bench)
+
+
+def test_a_copy_of_a_part_that_came_after_the_last_run(bench: Bench) -> None:
+    bench.move()
+    bench.clock.sleep(2 * HOUR)
+    insert(bench)
+    assert audit(bench).written_by_another == ()
+    copy_new(bench)
+    found = audit(bench)
+    assert found.written_by_another == (OTHER,)
+    report = AuditReport([found])
+    assert f"newer than the last run of olap.partmove in partition {OTHER}" in report.summary()[0]
+    assert f'partmove_audit_written_by_another{{shard_path="{PATH}"}} 1' in report.metrics(0.0)
+
+
+def test_a_copy_of_a_part_that_came_right_after_the_last_run_is_not_certain(bench: Bench) -> None:
+    bench.move()
+    bench.clock.sleep(HOUR / 2)
+    insert(bench)
+    copy_new(bench)
+    assert audit(bench).written_by_another == ()
+
+
+def test_runs_on_other_tables_hide_a_copy_for_a_day(bench: Bench) -> None:
+    bench.move()
+    bench.clock.sleep(2 * HOUR)
+    insert(bench)
+    copy_new(bench)
+    lock_of_another_table(bench)
+    assert audit(bench).written_by_another == ()
+
+
+def test_a_copy_that_was_made_a_day_after_the_epoch_is_hidden_by_no_other_run(bench: Bench) -> None:
+    bench.move()
+    bench.clock.sleep(A_DAY + HOUR)
+    insert(bench)
+    copy_new(bench)
+    lock_of_another_table(bench)
+    assert audit(bench).written_by_another == (OTHER,)
+
+
+def test_a_part_that_a_server_fetched_anew_has_an_older_copy_of_ours(bench: Bench) -> None:
+    """Such as after CHECK TABLE, while the copy of a partition that was brought back is still there."""
+    bench.move()
+    bench.reheat()
+    bench.clock.sleep(2 * HOUR)
+    for replica in ("r1", "r2"):
+        data = bench.hot.get(bench.part(replica))[0]
+        bench.hot.delete(bench.part(replica))
+        bench.hot.create(bench.part(replica), data)
+    assert bench.cold.exists(bench.part())
+    assert audit(bench).written_by_another == ()
+
+
+MARKS = ("host", "log_pointer", "queue")
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_copies_after_znodes_that_no_run_makes(bench: Bench, mark: str) -> None:
+    """They are certain at once, also of parts that were there before the last run."""
+    bench.move()
+    create_cold(f"replicas/r2/{mark}", b"")(bench)
+    assert audit(bench).written_by_another == ()
+    create_cold(f"replicas/r1/parts/{PART.replace(DAY, OTHER)}", MINIMALISTIC)(bench)
+    assert audit(bench).written_by_another == (OTHER,)
+    bench.clock.sleep(HOUR)
+    bench.move(OTHER)
+    assert audit(bench).written_by_another == ()
+
+
+def test_copies_of_the_transaction_that_makes_what_no_run_makes(bench: Bench) -> None:
+    """The original PartMove creates 500 znodes with one transaction."""
+    bench.move()
+    copy = f"{PATH}/replicas/r1/parts/{PART.replace(DAY, OTHER)}"
+    multi = (Create(f"{PATH}/replicas/r1/host", b""), Create(copy, MINIMALISTIC))
+    assert isinstance(bench.cold_ensemble.open().commit([multi])[0], Committed)
+    assert audit(bench).written_by_another == (OTHER,)
+
+
+def test_znodes_that_no_run_makes_and_that_were_there_before_the_last_run(bench: Bench) -> None:
+    """As in a table that was adopted; what its next run copies is of this collection."""
+    bench.move()
+    for mark in MARKS:
+        create_cold(f"replicas/r1/{mark}", b"")(bench)
+    bench.move(OTHER)
+    bench.reheat(OTHER)
+    assert bench.cold.exists(bench.part().replace(DAY, OTHER))
+    assert audit(bench).written_by_another == ()
+
+
+def test_a_run_after_the_read_of_the_marks_is_no_other_tool(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its copies come after marks of another tool, and its epoch, too."""
+    bench.move()
+    create_cold("replicas/r1/host", b"")(bench)
+    read, began = bench.cold_store.read, list[bool]()
+
+    def read_and_begin(paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        found = read(paths, absolute=absolute)
+        if not began and any(path.endswith("/log_pointer") for path in paths):
+            began.append(True)
+            bench.move(OTHER)
+            bench.reheat(OTHER)
+        return found
+
+    monkeypatch.setattr(bench.cold_store, "read", read_and_begin)
+    assert audit(bench).written_by_another == ()
+    assert began
 
 
 def test_copies_of_a_former_table_have_no_record(bench: Bench) -> None:
