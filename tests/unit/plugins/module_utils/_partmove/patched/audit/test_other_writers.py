@@ -259,8 +259,11 @@ def test_znodes_that_no_run_makes_and_that_were_there_before_the_last_run(bench:
 def test_a_run_after_the_read_of_the_marks_is_no_other_tool(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its copies come after marks of another tool, and its epoch, too."""
+    """It makes copies anew after marks of another tool, and its epoch comes after them, too."""
     bench.move()
+    bench.move(OTHER)
+    bench.reheat(OTHER)
+    bench.cold.set(bench.part().replace(DAY, OTHER), MINIMALISTIC[:-1] + b"\x23")
     create_cold("replicas/r1/host", b"")(bench)
     read, began = bench.cold_store.read, list[bool]()
 
