@@ -28,6 +28,8 @@ ROOMS = (
     "patched/ledger",
     "patched/audit",
     "patched/move",
+    "patched/parts",
+    "run",
 )
 """The rooms of the protocol, below `DOMAIN`."""
 
