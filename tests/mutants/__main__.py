@@ -23,7 +23,7 @@ from mutants.catalogue import MUTANTS
 from mutants.generated import ROOMS, generated
 from mutants.mutant import Mutant, Stale
 from mutants.run import SECONDS, Verdict, check_texts, judge
-from mutants.survivors import EFFECTS, check_survivors, survivors
+from mutants.survivors import EFFECTS, check_survivors, survivors, wrong_judgements
 
 _GENERATED_SECONDS = 1200.0
 """More than the tests of a room take."""
@@ -75,12 +75,11 @@ def _report_generated(verdicts: Sequence[Verdict], seconds: float) -> bool:
     """Print survivors without a judgement, and judged mutants that a test kills; return whether none is."""
     judged = survivors()
     unjudged = [each for each in verdicts if each.survived and each.mutant.name not in judged]
-    killed = [each for each in verdicts if not each.survived and each.mutant.name in judged]
-    lines = [f"take it out of the survivors, {_title(each.mutant)}: {_end(each)}" for each in killed]
+    wrong = wrong_judgements(verdicts, judged)
     effects = Counter(judged[each.mutant.name].effect for each in verdicts if each.mutant.name in judged)
-    lines.append(f"judged: {', '.join(f'{effects[each]} {each}' for each in EFFECTS)}")
-    print("\n".join([_summary(verdicts, seconds, unjudged), *lines]))
-    return not unjudged and not killed
+    counts = ", ".join(f"{effects[effect]} {effect}" for effect in EFFECTS)
+    print("\n".join([*wrong, f"judged: {counts}", _summary(verdicts, seconds, unjudged)]))
+    return not unjudged and not wrong
 
 
 def _report(verdict: Verdict) -> None:

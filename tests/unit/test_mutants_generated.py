@@ -12,8 +12,8 @@ import pytest
 
 from mutants.generated import ROOMS, applied_to, changes, files_of_tests, generated
 from mutants.mutant import Stale
-from mutants.run import check_texts
-from mutants.survivors import EFFECTS, check_survivors, survivors
+from mutants.run import Verdict, check_texts
+from mutants.survivors import EFFECTS, Survivor, check_survivors, survivors, wrong_judgements
 
 
 @pytest.mark.parametrize(
@@ -112,3 +112,16 @@ def test_a_change_is_named_by_the_text_of_its_line() -> None:
 
     assert all(" :: " in name for name in names)
     assert len(set(names)) == len(names)
+
+
+def test_judgements_are_compared_with_what_tests_do() -> None:
+    (mutant,) = generated(["lease/held_lease.py"])[:1]
+    killed, by_text = Verdict(mutant, "a test", ""), Verdict(mutant, "a test", "by text alone", by_text=True)
+    unnoticed = Verdict(mutant, "", "its tests pass all the same")
+    text, safe = ({mutant.name: Survivor(effect, "why")} for effect in ("text", "safe"))
+
+    assert not wrong_judgements([killed, by_text, unnoticed], {})
+    assert not wrong_judgements([by_text], text)
+    assert not wrong_judgements([unnoticed], safe)
+    assert "a test kills" in wrong_judgements([killed], safe)[0]
+    assert "no test compares" in wrong_judgements([unnoticed], text)[0]

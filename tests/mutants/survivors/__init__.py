@@ -11,11 +11,12 @@ the first line of the changed code, and the change. So a judgement ends with the
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from mutants.mutant import Stale
+from mutants.run import Verdict
 
 EFFECTS = ("none", "text", "safe")
 """No input makes a difference; a message differs, which a test compares; or what differs does no harm."""
@@ -51,3 +52,17 @@ def check_survivors(judged: Iterable[str], generated: Iterable[str]) -> None:
             f"{len(gone)} judged survivors are stale, as their code changed: judge what is there now, or take"
             f" them out: {'; '.join(gone)}"
         )
+
+
+def wrong_judgements(verdicts: Iterable[Verdict], judged: Mapping[str, Survivor]) -> list[str]:
+    """Return which judgements are not true: of killed mutants, and of messages that no test compares."""
+    wrong: list[str] = []
+    for verdict in verdicts:
+        name = verdict.mutant.name
+        if name not in judged:
+            continue
+        if not verdict.survived:
+            wrong.append(f"{verdict.killed_by} kills a judged survivor, take it out: {name}")
+        elif judged[name].effect == "text" and not verdict.by_text:
+            wrong.append(f"no test compares the message of a judged survivor: {name}")
+    return wrong
