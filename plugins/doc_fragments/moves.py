@@ -43,6 +43,18 @@ class ModuleDocFragment:
             description: Id of the partition, C(partition_id) in C(system.parts).
             type: str
             required: true
+      fail_when_deferred_by:
+        description:
+          - Names of gates. The module fails at its end if one of these gates has deferred a partition, also in
+            check mode. The other partitions are moved.
+          - For gates that must not close in your cluster, such as V(active_on_disk) or V(twin_ready), of which
+            a run of every night would otherwise report nothing but a count.
+          - Whatever this option is, the module fails before its first write if no ClickHouse server of any
+            table can be asked, for example because of a wrong password; and at its end if this applies to some
+            of the tables.
+        type: list
+        elements: str
+        default: []
       share:
         description:
           - Share of the shard paths for this run, such as V(2/4) for the second of four shares. V(1/1) means

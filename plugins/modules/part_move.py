@@ -22,7 +22,7 @@ description:
     run ends, no partition is left half switched, and the next run continues.
   - Each partition has to pass gates, which detect all activity on its parts, such as merges, mutations,
     inserts and lagging replicas. A partition that fails a gate is deferred and returned with the gate and the
-    remedy. Deferred partitions do not fail the module.
+    remedy. Deferred partitions do not fail the module, unless O(fail_when_deferred_by) names the gate.
   - A partition fails by the gate C(registered) if servers have its parts on disk and neither ensemble
     registers them. The next restart of such a server would move the parts to C(detached/).
   - Only one run at a time can work on a shard path.
@@ -106,7 +106,7 @@ options:
   assume_active:
     description:
       - Whether to assume, without querying the servers of O(clickhouse), that each replica has the registered
-        parts on disk, active and undamaged.
+        parts on disk, active and undamaged. Without O(clickhouse) this option is needed.
       - Dangerous. A part that is damaged on disk cannot be fetched again once its partition is cold.
     type: bool
     default: false

@@ -66,8 +66,8 @@ def test_look_check_move_and_look_again(
         assert (audited["findings"], audited["complete"]) == ([], True)
         assert audited["kinds"][kind] == 2 * len(endpoints)
     assert [entry["location"] for entry in before["partitions"]] == ["hot", "hot"]
-    assert [each["gate"] for each in refused["deferred"]] == ["active_on_disk", "active_on_disk"]
-    assert f"has 0 tables that are replica r1 of {table.path}" in refused["deferred"][0]["reason"]
+    assert refused["failed"]
+    assert f"shows no table that is replica r1 of {table.path}" in refused["msg"]
     assert checked["moved"] == moved["moved"]
     assert checked["diff"] == moved["diff"]
     assert (moved["counts"]["moved"], again["counts"]["unchanged"], again["changed"]) == (2, 2, False)

@@ -35,6 +35,7 @@ MOVES: dict[str, Any] = {
     "shard_paths": {"type": "list", "elements": "str"},
     "share": {"type": "str", "default": "1/1"},
     "min_age": {"type": "str", "default": "1d"},
+    "fail_when_deferred_by": {"type": "list", "elements": "str", "default": []},
     "journal": {"type": "path"},
     "lock_wait": LOCK_WAIT,
     "workers": {"type": "int", "default": 0},

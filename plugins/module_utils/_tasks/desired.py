@@ -75,6 +75,10 @@ class DesiredPartitions:
         if self._plan is not None:
             check_origin(hot, self._plan.header.origin, str(self._plan.path))
 
+    def tables(self) -> list[str]:
+        """Return all shard paths, also those whose partitions all request the other state."""
+        return sorted({*self._whole_shard_paths, *self._counts})
+
     def scope(self) -> tuple[list[str], int]:
         """Return the shard paths with partitions to move, and the known number of these partitions."""
         requested = {

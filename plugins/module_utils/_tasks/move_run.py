@@ -11,6 +11,8 @@ Both promise the same:
 - A table that was dropped since the plan was made defers its partitions; other tables are moved. If no table
   of the plan exists, or a shard path given by name does not, the run fails: the root or the chroot is wrong.
 - Progress is shown for each partition, and the run waits for its pace between partitions.
+- The servers of all tables are asked once before the first write, also if nothing is to be moved. The run
+  fails if no server of a table can be asked.
 - The journal has the start, each step, each refusal and the end, also if an error or a signal ends the run.
 - Shard paths are worked on side by side, and reported in their order.
 """
@@ -24,21 +26,26 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from .._partmove.errors import BindingConflict, FormatError
+from .._clickhouse.options import ClickHouseOptions
+from .._clickhouse.replica_search import HttpReplicaSearch
+from .._partmove.errors import BindingConflict, FormatError, PartMoveError
 from .._partmove.formats.state import State
+from .._partmove.gates.names import GateName
 from .._partmove.journal.port import Journal
 from .._partmove.run.batches import memory_batches
 from .._partmove.run.pace import Pace
 from .._partmove.run.report import RunReport
 from .._partmove.shard.inventory import check_tables
+from .._partmove.text import first_few
 from .._partmove.tree.ports import Clock, ZnodeStore
+from .askable_servers import ReplicaSearch, check_servers
 from .context_pool import ContextPool
 from .desired import DesiredPartitions
 from .journal_file import journalled_run
 from .move_tally import PartitionTally
 from .pacing import PaceOptions
 from .progress import Progress, ProgressJournal
-from .resources import LockOptions, Resources, SystemClock
+from .resources import SERVERS_AT_ONCE, LockOptions, Resources, SystemClock
 from .workers import work_in_order, workers_for
 
 _Context = TypeVar("_Context")
@@ -63,15 +70,22 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         self._work = DesiredPartitions(params)
         self._new_tally = partial(tally, params["max_listed"])
         self._tally = self._new_tally()
+        self._failing_gates = _gates_of(params["fail_when_deferred_by"])
         self._unreadable = ""
+        self._unasked = ""
         self._check_mode = False
         self._clock = SystemClock()
         self._began = self._clock.now()
 
     @property
     def failure(self) -> str:
-        """A sentence about an unreadable shard path or failed partitions; empty without any."""
-        return self._unreadable or self._tally.failure
+        """A sentence about tables or partitions that the run failed to move; empty without any."""
+        return (
+            self._unreadable
+            or self._tally.failure
+            or self._unasked
+            or self._tally.deferred_by(self._failing_gates)
+        )
 
     def result(self) -> dict[str, Any]:
         """Return the result of the module so far."""
@@ -85,8 +99,11 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         workers = workers_for(self._params["workers"], self._work.partition_counts())
         stores = self._open(resources)
         self._work.check_cluster(stores[0])
-        journal = resources.open_journal()
         check_tables(stores[0], shard_paths, required=self._work.whole_shard_paths)
+        search = self._search()
+        if search is not None:
+            self._unasked = check_servers(stores[0], self._work.tables(), search)
+        journal = resources.open_journal()
         self._check(stores, shard_paths)
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
@@ -115,6 +132,13 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
 
     def _check(self, stores: Sequence[ZnodeStore], shard_paths: Sequence[str]) -> None:
         """Check further preconditions of the module before the first write. Raises PartMoveError."""
+
+    def _search(self) -> ReplicaSearch | None:
+        """Return what asks the servers of the option ``clickhouse``; None if no server may be asked."""
+        settings = self._params["clickhouse"]
+        return (
+            None if settings is None else HttpReplicaSearch(ClickHouseOptions.of(settings), SERVERS_AT_ONCE)
+        )
 
     @abstractmethod
     def _context(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> _Context:
@@ -208,6 +232,17 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
             self._tally.expected += done.found
             self._unreadable = self._unreadable or done.unreadable
             self._tally.merge(done.tally)
+
+
+def _gates_of(names: Sequence[str]) -> frozenset[str]:
+    """Return the option ``fail_when_deferred_by``. Raises PartMoveError for a name that is no gate."""
+    unknown = sorted({*names} - {gate.value for gate in GateName})
+    if unknown:
+        raise PartMoveError(
+            f"fail_when_deferred_by names {first_few(unknown)}, which is no gate",
+            remedy="Give names from docs/reference/gates.md, such as active_on_disk",
+        )
+    return frozenset(names)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Generic, TypeVar
 
 from .._partmove.gates.gate import Refusal
@@ -50,6 +50,14 @@ class PartitionTally(ABC, Generic[_Report]):
             return ""
         noun = "partition" if failed == 1 else "partitions"
         return f"{failed} {noun} failed, the first is {self._first_failure}."
+
+    def deferred_by(self, gates: Collection[str]) -> str:
+        """Return a sentence about the partitions that one of these gates deferred; empty without any."""
+        closed = [gate for name, gate in sorted(self._gates.items()) if name in gates and gate["deferred"]]
+        if not closed:
+            return ""
+        counts = ", ".join(f"{gate['deferred']} by {gate['gate']}" for gate in closed)
+        return f"Partitions were deferred by gates of fail_when_deferred_by: {counts}. {closed[0]['remedy']}."
 
     def summary(self, check_mode: bool) -> str:
         """Return the counts in words, for the message of the module."""

@@ -26,6 +26,7 @@ from .._partmove.run.pace import Pace
 from .._partmove.shard.listing_cache import ListingCache
 from .._partmove.text import parse_duration
 from .._partmove.tree.ports import Clock, ZnodeStore
+from .askable_servers import ReplicaSearch
 from .move_run import MoveRun
 from .part_move_result import PatchedTally
 from .resources import Resources, server_check
@@ -44,12 +45,20 @@ class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
                 "shard_paths with the state cold would make every partition of these tables cold",
                 remedy="Give a plan or partitions, or the state hot",
             )
+        if params["clickhouse"] is None and not params["assume_active"]:
+            raise PartMoveError(
+                "Neither clickhouse nor assume_active is given, so no partition could be moved",
+                remedy="Give the option clickhouse, so that the servers are asked",
+            )
         self._options = _gate_options(params)
         self._servers = server_check(params)
         super().__init__(params, PatchedTally)
 
     def _open(self, resources: Resources) -> Sequence[ZnodeStore]:
         return resources.open_pair()
+
+    def _search(self) -> ReplicaSearch | None:
+        return None if self._params["assume_active"] else super()._search()
 
     def _check(self, stores: Sequence[ZnodeStore], shard_paths: Sequence[str]) -> None:
         hot, cold = stores

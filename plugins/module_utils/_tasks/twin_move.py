@@ -20,6 +20,7 @@ from .._partmove.twin.move.report import TwinReport
 from .._partmove.twin.move.run import TwinMoveContext, TwinRun
 from .._partmove.twin.move.servers import TwinServers
 from .._partmove.twin.move.tables import Side
+from .askable_servers import ReplicaSearch
 from .move_run import MoveRun
 from .resources import Resources
 from .twin_move_result import TwinTally
@@ -36,11 +37,15 @@ class TwinMove(MoveRun[TwinMoveContext, TwinReport, TwinTally]):
 
         servers: used instead of the servers that the options name.
         """
+        self._has_real_servers = servers is None
         self._servers = servers or HttpTwinServers(ClickHouseOptions.of(params["clickhouse"]), params["twin"])
         min_age = float(parse_duration(params["min_age"], "min_age"))
         self._options = TwinOptions(min_age, params["stop_merges"], params["checksums"])
         super().__init__(params, TwinTally)
         self._destination = Side.COLD if self._to_cold else Side.HOT
+
+    def _search(self) -> ReplicaSearch | None:
+        return super()._search() if self._has_real_servers else None
 
     def _open(self, resources: Resources) -> Sequence[ZnodeStore]:
         return [resources.open_ensemble("hot")]

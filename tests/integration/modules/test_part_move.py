@@ -152,22 +152,40 @@ def test_nothing_moves_until_somebody_vouches_for_the_servers(pair: Pair, table:
         pair.task("part_move", partitions=wanted, min_age="0", assume_patched=True),
         pair.task("part_move", partitions=wanted, assume_patched=True, assume_active=True),
     )
-    gates = [result["deferred"][0]["gate"] for result in results]
-    assert gates == ["patched_replicas", "active_on_disk", "old_enough"]
+    ledger, servers, age = results
+    assert [result["deferred"][0]["gate"] for result in (ledger, age)] == ["patched_replicas", "old_enough"]
+    assert servers["failed"]
+    assert servers["msg"].startswith("Neither clickhouse nor assume_active is given")
     assert pair.hot.get_children(table.parts_path("r1")) == before
 
 
-def test_servers_are_asked_when_the_module_is_told_where_they_are(pair: Pair, table: Table) -> None:
+@pytest.mark.parametrize("check", [False, True])
+def test_servers_that_cannot_be_reached_fail_the_module(pair: Pair, table: Table, check: bool) -> None:
+    before = pair.trees()
     result = pair.call(
         "part_move",
+        check=check,
         partitions=partitions_of(table, FIRST),
         min_age="0",
         assume_patched=True,
         clickhouse={"endpoints": {"r1": "127.0.0.1:9", "r2": "127.0.0.1:9"}},
     )
-    (deferred,) = result["deferred"]
-    assert deferred["gate"] == "active_on_disk"
-    assert "ClickHouse at 127.0.0.1:9 cannot be reached" in deferred["reason"]
+    assert result["failed"]
+    assert f"No ClickHouse server of {table.path} can be asked: ClickHouse at 127.0.0.1:9" in result["msg"]
+    assert pair.trees() == before
+
+
+def test_a_gate_fails_the_module_on_request(pair: Pair, table: Table) -> None:
+    result = pair.call(
+        "part_move",
+        partitions=partitions_of(table, FIRST),
+        assume_patched=True,
+        assume_active=True,
+        fail_when_deferred_by=["old_enough"],
+    )
+    assert result["failed"]
+    assert "fail_when_deferred_by: 1 by old_enough." in result["msg"]
+    assert result["counts"]["deferred"] == 1
 
 
 def test_plan_is_carried_out_and_rows_for_the_other_state_are_told(pair: Pair, table: Table) -> None:

@@ -18,7 +18,7 @@ from support.ansible.modules import Pair
 from support.ansible.role_runs import changed, summary
 from support.exposition import parsed
 from support.html_page import Page, check_page
-from support.memory.tables import Table, days, register
+from support.memory.tables import Table, TableOptions, build_table, days, register
 
 FIRST, *_OTHERS = days(3)
 PASSWORD = "Tr0ub4dor-and-3"
@@ -62,7 +62,20 @@ def audits(pair: Pair) -> Audits:
     return Audits(pair)
 
 
+def test_a_root_without_tables_fails_the_run_and_is_not_complete(audits: Audits) -> None:
+    """A wrong root or chroot must not answer every night that all is consistent."""
+    run = audits.run()
+    assert run.status == 2
+    why = "There is no replicated table at or below it in the hot ensemble"
+    assert summary(run)[1].startswith(f"not audited: {audits.pair.base}: {why}")
+    metrics = parsed(audits.files["metrics"].read_text())
+    assert metrics["partmove_audit_complete"] == {(): 0}
+    assert "Incomplete" in Page(audits.files["page"].read_text()).words
+
+
 def test_a_sound_cluster(audits: Audits) -> None:
+    # Without a replica no server has to be asked.
+    build_table(audits.pair.hot, f"{audits.pair.base}/hits", TableOptions(replicas=(), partitions=()))
     checked = audits.run("--check")
     assert changed(checked) == 0
     assert audits.written() == []
@@ -70,7 +83,7 @@ def test_a_sound_cluster(audits: Audits) -> None:
     run = audits.run()
     assert changed(run) == 0
     assert summary(run) == [
-        "Shard paths: 0; partitions of replicas: 0 consistent, 0 inconsistent, 0 not judged"
+        "Shard paths: 1; partitions of replicas: 0 consistent, 0 inconsistent, 0 not judged"
     ]
     result = json.loads(audits.files["json"].read_text())
     assert (result["drifted"], result["complete"], result["findings"]) == (False, True, [])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,14 +16,17 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_search import ReplicaHost
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     NoSuchTable,
     PartMoveError,
     PausedTooLong,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import rows_from_list
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run import batches
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
@@ -37,11 +41,28 @@ from support.memory import bench as patched_bench, twins as twin_bench
 from support.memory.bench import Bench
 from support.memory.interleaving import Died, Script
 from support.memory.resources import MemoryResources
+from support.memory.tables import TableOptions, build_table
 from support.memory.twins import ModelServers, TwinBench, Twins
 
 GONE = "/tables/02/gone"
+SECOND = "/tables/03/second"
 ABSENT = "29990101"
 Task = MoveRun[Any, Any, Any]
+
+
+class MemorySearch:
+    """Implements ReplicaSearch: no server of the tables in ``silent`` can be asked."""
+
+    def __init__(self, *silent: str) -> None:
+        self.silent = silent
+        self.asked: list[list[str]] = []
+
+    def problems(self, tables: Mapping[str, Sequence[ReplicaHost]]) -> Mapping[str, PartMoveError]:
+        """Return an error for each silent table, and note the names of all tables."""
+        self.asked.append(sorted(tables))
+        assert all(tables.values())
+        error = PartMoveError("ClickHouse at r1:8123 refuses the user u", remedy="Check the password")
+        return {each: error for each in tables if each in self.silent}
 
 
 class Way(ABC):
@@ -58,6 +79,8 @@ class Way(ABC):
         self.journal = folder / "journal.jsonl"
         self.problems: list[str] = []
         """What the watch on hot says next."""
+        self.search: MemorySearch | None = None
+        """What asks the servers before the run; None if they are not asked."""
 
     def rows(self, *partitions: str, shard_path: str = "") -> list[dict[str, str]]:
         """Return rows of a plan for these partitions."""
@@ -82,6 +105,7 @@ class Way(ABC):
             "shard_paths": None,
             "state": "cold",
             "min_age": "0",
+            "fail_when_deferred_by": [],
             "clickhouse": None,
             "coordination_root": "/partmove",
             "lock_wait": "0",
@@ -98,7 +122,9 @@ class Way(ABC):
         }
         resources = self.resources(params, check_mode=check_mode)
         resources.watches["hot"].problems = self.problems
-        return self.task(params), resources
+        task = self.task(params)
+        task._search = lambda: self.search  # type: ignore[method-assign]
+        return task, resources
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
@@ -127,6 +153,10 @@ class Way(ABC):
     @abstractmethod
     def go_on(self) -> None:
         """Remove the error, and open new sessions."""
+
+    @abstractmethod
+    def add_table(self, shard_path: str) -> None:
+        """Create another table with a replica in hot."""
 
     @abstractmethod
     def silence_servers(self) -> None:
@@ -183,6 +213,9 @@ class Patched(Way):
         self.bench.hot_store.expire()
         self.bench.cold_store.expire()
         self.bench = self.bench.beside()
+
+    def add_table(self, shard_path: str) -> None:
+        build_table(self.bench.hot, shard_path, TableOptions(partitions=(self.partition,)))
 
     def silence_servers(self) -> None:
         self._silent = True
@@ -259,6 +292,11 @@ class Twin(Way):
         self._stores[-1].expire()
         self._stores.append(self.twins.hot.open())
         self.servers.script = Script()
+
+    def add_table(self, shard_path: str) -> None:
+        store = self.twins.hot.open()
+        self.twins._create(store, f"{shard_path}/replicas/r1/host", b"host: x\n")
+        self.twins._create(store, f"{shard_path}/metadata", b"metadata format version: 1\n")
 
     def silence_servers(self) -> None:
         def silent(shard_path: str, replica: TwinReplica) -> TwinTables:
@@ -368,6 +406,65 @@ def test_servers_that_are_silent_defer(way: Way) -> None:
         {"gate": way.silent_gate, "deferred": 1, "failed": 0, "remedy": result["deferred"][0]["remedy"]}
     ]
     assert way.is_at("hot")
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+@pytest.mark.parametrize("state", ["cold", "hot"])
+def test_servers_that_cannot_be_asked_fail_the_run_before_its_first_write(
+    way: Way, check_mode: bool, state: str
+) -> None:
+    """Also with nothing to move, so that wrong credentials do not defer everything every night."""
+    way.search = MemorySearch(way.shard_path)
+    before = way.snapshot()
+    with pytest.raises(PartMoveError) as failure:
+        way.carry_out(check_mode=check_mode, state=state)
+    assert str(failure.value) == (
+        f"No ClickHouse server of {way.shard_path} can be asked: ClickHouse at r1:8123 refuses the user u."
+        " Check the password."
+    )
+    assert way.snapshot() == before
+    assert not way.journal.exists()
+
+
+def test_servers_are_asked_once_for_all_tables_of_a_plan_that_has_nothing_to_do(way: Way) -> None:
+    """All rows of the plan request the other state."""
+    way.search = MemorySearch()
+    task, resources = way.prepare()
+    (row,) = rows_from_list(way.rows(way.partition), State.HOT)
+    task._work._counts = {way.shard_path: Counter({State.HOT: 1})}
+    task._work._read = lambda _path: [row]
+    task.run(resources)
+    resources.close()
+    assert way.search.asked == [[way.shard_path]]
+    assert task.result()["counts"]["other_state"] == 1
+
+
+def test_a_table_of_which_no_server_can_be_asked_fails_the_run_at_its_end(way: Way) -> None:
+    way.add_table(SECOND)
+    way.search = MemorySearch(SECOND)
+    rows = [*way.rows(way.partition), *way.rows(ABSENT, shard_path=SECOND)]
+    task = way.carry_out(partitions=rows)
+    assert way.is_at("cold")
+    assert task.failure.startswith(f"No ClickHouse server of {SECOND} can be asked: ")
+    assert task.result()["counts"]["moved"] >= 1
+
+
+def test_gates_that_fail_the_run(way: Way) -> None:
+    rows = way.rows(way.partition, ABSENT)
+    task = way.carry_out(partitions=rows, fail_when_deferred_by=["lock_free", "partition_exists"])
+    assert way.is_at("cold")
+    (gate,) = task.result()["gates"]
+    assert task.failure == (
+        "Partitions were deferred by gates of fail_when_deferred_by: 1 by partition_exists."
+        f" {gate['remedy']}."
+    )
+    others = way.carry_out(partitions=rows, fail_when_deferred_by=["lock_free"])
+    assert others.failure == ""
+
+
+def test_a_gate_that_does_not_exist_is_refused(way: Way) -> None:
+    with pytest.raises(PartMoveError, match="fail_when_deferred_by names active_on_disc, which is no gate"):
+        way.prepare(fail_when_deferred_by=["active_on_disc"])
 
 
 def test_progress_is_shown_for_each_partition(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:

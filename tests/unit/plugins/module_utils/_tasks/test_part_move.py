@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    PartMoveError,
     PausedTooLong,
     PlanError,
 )
@@ -28,7 +29,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writi
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run import batches
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
-from ansible_collections.olap.partmove.plugins.module_utils._tasks import part_move
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec, part_move
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move import PartMove
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.resources import MemoryResources
@@ -59,6 +60,7 @@ def parameters(journal: Path, origin: OriginReader, state: str) -> dict[str, Any
         "shard_paths": None,
         "state": state,
         "min_age": "0",
+        "fail_when_deferred_by": [],
         "max_parts": 1,
         "assume_patched": True,
         "assume_active": True,
@@ -98,6 +100,31 @@ def test_the_cluster_of_the_plan_is_worked_on(bench: Bench, journal: Path) -> No
     task.run(resources)
     resources.close()
     assert task.result()["counts"]["moved"] == 1
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_servers_that_cannot_be_reached_fail_a_run_that_has_nothing_to_move(
+    bench: Bench, journal: Path, check_mode: bool
+) -> None:
+    """Nothing listens on this port. The partition is in hot only already."""
+    settings = {name: option.get("default") for name, option in argspec.clickhouse()["options"].items()}
+    params = parameters(journal, lambda paths: read_origin(bench.hot_store, paths), "hot") | {
+        "assume_active": False,
+        "clickhouse": {**settings, "endpoints": {"r1": "127.0.0.1:9", "r2": "127.0.0.1:9"}},
+    }
+    resources = MemoryResources(bench, params, check_mode=check_mode)
+    with pytest.raises(
+        PartMoveError, match=f"No ClickHouse server of {PATH} can be asked: .* cannot be reached"
+    ):
+        PartMove(params).run(resources)
+    resources.close()
+    assert not journal.exists()
+
+
+def test_a_run_that_could_ask_no_server_is_refused(journal: Path) -> None:
+    params = parameters(journal, made_up, "cold") | {"assume_active": False}
+    with pytest.raises(PartMoveError, match="Neither clickhouse nor assume_active is given"):
+        PartMove(params)
 
 
 def test_a_run_that_pauses_too_long_returns_its_result_so_far(bench: Bench, journal: Path) -> None:

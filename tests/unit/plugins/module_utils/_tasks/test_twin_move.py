@@ -48,6 +48,7 @@ def parameters(tmp_path: Path) -> Params:
             "shard_paths": None,
             "state": "cold",
             "min_age": "0",
+            "fail_when_deferred_by": [],
             "twin": "{table}_cold",
             "clickhouse": {"port": None},
             "coordination_root": "/partmove",

@@ -1,0 +1,67 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Check whether the servers of tables can be asked, before a run and also without anything to move.
+
+A move asks the servers late, and only about partitions that passed all other gates. So wrong credentials
+would defer every partition of every run, without a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from .._clickhouse.replica_search import ReplicaHost
+from .._partmove.errors import PartMoveError
+from .._partmove.formats.layout import ShardLayout
+from .._partmove.text import first_few
+from .._partmove.tree.ports import ZnodeReader
+from .._partmove.zip_strict import zip_strict
+
+_PATHS_AT_ONCE = 500
+
+
+class ReplicaSearch(Protocol):
+    """Asks servers for their replicas."""
+
+    def problems(self, tables: Mapping[str, Sequence[ReplicaHost]]) -> Mapping[str, PartMoveError]:
+        """Return shard path → why no server of the table can be asked; an askable table is no key."""
+
+
+def check_servers(hot: ZnodeReader, shard_paths: Sequence[str], search: ReplicaSearch) -> str:
+    """Return a sentence about the tables of which no server can be asked; empty without such a table.
+
+    Raises PartMoveError if no server of any table can be asked: a run could move nothing.
+    """
+    tables = dict(_replicas_of(hot, shard_paths))
+    problems = search.problems(tables)
+    if not problems:
+        return ""
+    first = problems[min(problems)]
+    if len(problems) == len(tables):
+        whose = f"of {min(problems)}" if len(tables) == 1 else f"of any of the {len(tables)} tables"
+        raise PartMoveError(
+            f"No ClickHouse server {whose} can be asked: {first.message}", remedy=first.remedy
+        )
+    return f"No ClickHouse server of {first_few(sorted(problems))} can be asked: {first}"
+
+
+def _replicas_of(hot: ZnodeReader, shard_paths: Sequence[str]) -> Iterator[tuple[str, list[ReplicaHost]]]:
+    """Yield each shard path that has replicas in hot, with the replicas."""
+    for start in range(0, len(shard_paths), _PATHS_AT_ONCE):
+        layouts = [ShardLayout(path) for path in shard_paths[start : start + _PATHS_AT_ONCE]]
+        listed = hot.children([layout.replicas for layout in layouts])
+        names = [sorted(each or ()) for each in listed]
+        paths = [layout.replica(name).host for layout, each in zip_strict(layouts, names) for name in each]
+        hosts = iter(hot.read(paths))
+        for layout, each in zip_strict(layouts, names):
+            replicas = []
+            for name in each:
+                znode = next(hosts)
+                replicas.append(
+                    ReplicaHost(name, "" if znode is None else znode.data.decode(errors="replace"))
+                )
+            if replicas:
+                yield layout.path, replicas
