@@ -148,6 +148,12 @@ findings:
       description: Whether a restart of the replica's server would move parts to C(detached/), or leave the
         server without the table.
       type: bool
+    statements:
+      description: SQL of the remedy, with the names of the server, database, table and partition; empty if
+        the remedy has none. Each statement begins with a comment that says where, and when, to run it. A
+        statement that changes data is listed only where all servers answer, and for one replica alone.
+      type: list
+      elements: str
   sample:
     - shard_path: /clickhouse/tables/01/hits
       partition: "20191201"
@@ -159,6 +165,8 @@ findings:
       remedy: Do not restart the server. Run part_repair with this kind and a file with the registrations
       can_wait: false
       restart_unsafe: true
+      statements:
+        - "/* r1, ClickHouse at ch1:8123, on this server alone */ ALTER TABLE db.hits DETACH PARTITION ID '1'"
 kinds:
   description: Number of partitions of replicas by kind, with a key for every kind.
   returned: when the options are valid
@@ -187,12 +195,47 @@ repair_order:
     parts:
       description: Number of parts of replicas with the kind; with V(unreadable) the number of znodes.
       type: int
+    seconds:
+      description: Estimated time of the repair, without waits for locks and load. A repair reads each shard
+        path three times, so this is three times the time that the audit took for these shard paths.
+      type: float
+    written:
+      description: The most znodes that the repair writes, without locks, epochs and identities.
+      type: int
+    deleted:
+      description: The most znodes that the repair deletes.
+      type: int
+    newest_write:
+      description: When State or the parts in cold were written last; V(foreign) waits for C(quiet) after it.
+        Empty if unknown.
+      type: str
+    copies_stay:
+      description: Seconds for which copies in cold stay after the repair.
+      type: int
   sample:
     - kind: dropped
       repaired: true
       shard_paths: [/clickhouse/tables/01/hits]
       partitions: 1
       parts: 2
+      seconds: 2.4
+      written: 0
+      deleted: 2
+      newest_write: "2026-11-22T06:45:00.000Z"
+      copies_stay: 0
+waiting_copies:
+  description: Copies of partitions that were brought back, which have to stay for now.
+  returned: when the options are valid
+  type: dict
+  contains:
+    partitions:
+      description: Number of partitions with such copies.
+      type: int
+    seconds:
+      description: Seconds until the last of them may be removed; null while a replica is inactive, or without
+        copies.
+      type: int
+  sample: {partitions: 1, seconds: 540}
 restart_unsafe:
   description: Replicas whose servers must not be restarted before a repair, as C(shard_path) and C(replica),
     sorted.

@@ -17,6 +17,7 @@ _JUDGE = "patched/audit/judge.py"
 _PAYLOADS = "patched/audit/payloads.py"
 _DETACHED = "patched/audit/detached.py"
 _OTHER_WRITERS = "patched/audit/other_writers.py"
+_STATEMENTS = "patched/audit/statements.py"
 
 MUTANTS = (
     Mutant(
@@ -140,6 +141,41 @@ MUTANTS = (
                 "::test_a_half_copied_legacy_part_is_a_damaged_copy_where_hot_has_it_whole"
             ),
         ),
+    ),
+    Mutant(
+        "a partition is detached and attached on every server",
+        _STATEMENTS,
+        "    if replica.name != _first_with_all_parts(partition):\n",
+        "    if False:\n",
+        ("patched/audit/test_statements.py",),
+    ),
+    Mutant(
+        "a partition is attached where a server lacks a part of it",
+        _STATEMENTS,
+        "if parts <= set(each.active or ()) and not",
+        "if not",
+        ("patched/audit/test_statements.py",),
+    ),
+    Mutant(
+        "a partition is attached together with what its folder had before",
+        _STATEMENTS,
+        " and not _has_detached(partition, each):",
+        ":",
+        ("patched/audit/test_statements.py",),
+    ),
+    Mutant(
+        "a partition is detached while a server is silent",
+        _STATEMENTS,
+        "if any(each.active is None or each.cold for each in replicas):",
+        "if any(each.cold for each in replicas):",
+        ("patched/audit/test_statements.py",),
+    ),
+    Mutant(
+        "a partition is detached while cold registers parts of it",
+        _STATEMENTS,
+        "if any(each.active is None or each.cold for each in replicas):",
+        "if any(each.active is None for each in replicas):",
+        ("patched/audit/test_statements.py",),
     ),
     Mutant(
         "State that another tool wrote is not compared with the epoch",

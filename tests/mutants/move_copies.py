@@ -83,8 +83,8 @@ MUTANTS = (
     Mutant(
         "copies are needed for a minute only",
         _RETENTION,
-        "_STARTING_SECONDS = 600",
-        "_STARTING_SECONDS = 60",
+        "STARTING_SECONDS = 600",
+        "STARTING_SECONDS = 60",
         ("patched/parts/test_unneeded_copies.py::test_copies_of_a_partition_that_was_cold_wait",),
     ),
     Mutant(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .._partmove.formats.sql import literal
 from .._partmove.gates.probe import ActivePart
-from .._partmove.patched.audit.evidence import DiskParts
+from .._partmove.patched.audit.evidence import DiskParts, ServerTable
 from .client import ClickHouseClient
 from .options import ClickHouseOptions
 from .replica_table import ReplicaClients, Rows, query_replica
@@ -65,9 +65,10 @@ class HttpReplicaProbe:
         """
         client = self._client(shard_path, replica, host)
         selects = {_PARTS: self._parts_of(client), **self._detached_of(client)}
-        rows = query_replica(client, shard_path, replica, selects, with_session=False).rows
-        active = {name: digest.lower() or None for _partition, name, _rows, digest in rows[_PARTS]}
-        return DiskParts(active, _names(rows))
+        table = query_replica(client, shard_path, replica, selects, with_session=False)
+        active = {name: digest.lower() or None for _partition, name, _rows, digest in table.rows[_PARTS]}
+        place = ServerTable(client.label, table.database, table.name)
+        return DiskParts(active, _names(table.rows), place)
 
     def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str] | None:
         """Return the names in the replica's ``detached`` folder; None without system.detached_parts.

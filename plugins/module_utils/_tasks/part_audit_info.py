@@ -15,7 +15,8 @@ from .._partmove.patched.audit.detached import DetachedFolder
 from .._partmove.patched.audit.evidence import Disks
 from .._partmove.patched.audit.reader import EvidenceReader
 from .._partmove.patched.audit.report import AuditReport, RepairStep
-from .._partmove.tree.ports import ZnodeReader
+from .._partmove.text import format_time
+from .._partmove.tree.ports import Clock, ZnodeReader
 from .audit_answer import audit_result, finding_as_result
 from .pacing import PaceOptions
 from .resources import SERVERS_AT_ONCE, Resources, coordination_root, probe_of
@@ -73,7 +74,7 @@ class PartAuditInfo:
         )
         for shard_path in with_ensembles_checked(hot, cold, self._paths(hot, cold)):
             pace.wait(0, resources.clock)
-            rows = self._audit(reader, shard_path)
+            rows = self._audit(reader, shard_path, resources.clock)
             progress.add(1, rows, f"done with {shard_path}")
         self._is_finished, self._now = True, resources.clock.now()
 
@@ -103,8 +104,9 @@ class PartAuditInfo:
             return [] if self._has_table_in_hot else [no_table_below(self._root)]
         return [] if self._audits else list(map(no_table_at, self._shard_paths))
 
-    def _audit(self, reader: EvidenceReader, shard_path: str) -> int:
+    def _audit(self, reader: EvidenceReader, shard_path: str, clock: Clock) -> int:
         """Audit one shard path; return the number of judged partitions of replicas."""
+        begun = clock.now()
         try:
             audit = audit_shard(reader, shard_path, compare_all=self._compare_all)
         except NoSuchTable:
@@ -113,7 +115,7 @@ class PartAuditInfo:
             # The table was dropped, or lost its last part in cold, after the search below the root found it,
             # or before the repair.
             return 0
-        self._audits.append(audit)
+        self._audits.append(audit._replace(seconds=max(0.0, clock.now() - begun)))
         return len(audit.rows)
 
 
@@ -130,6 +132,7 @@ def result_of(
         **audit_result(report, now),
         "findings": [_finding(row) for row in (report.rows if with_consistent else report.findings)],
         "repair_order": [_step(each) for each in report.repair_order()],
+        "waiting_copies": report.waiting_copies()._asdict(),
         "restart_unsafe": [each._asdict() for each in report.unsafe()],
         "written_by_another": [each._asdict() for each in report.written_by_another()],
         "detached": [_detached(path, folder) for path, folder in report.detached()],
@@ -147,8 +150,14 @@ def _detached(shard_path: str, folder: DetachedFolder) -> dict[str, str]:
 
 
 def _step(step: RepairStep) -> dict[str, Any]:
-    return {**step._asdict(), "kind": step.kind.value, "shard_paths": list(step.shard_paths)}
+    moment = format_time(step.newest_write) if step.newest_write else ""
+    known = {"kind": step.kind.value, "shard_paths": list(step.shard_paths), "newest_write": moment}
+    return {**step._asdict(), **known}
 
 
 def _finding(row: Row) -> dict[str, Any]:
-    return {**finding_as_result(row), "restart_unsafe": row.verdict.restart_unsafe}
+    return {
+        **finding_as_result(row),
+        "restart_unsafe": row.verdict.restart_unsafe,
+        "statements": list(row.details.statements),
+    }

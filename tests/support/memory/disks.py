@@ -9,6 +9,7 @@ from __future__ import annotations
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
     DiskParts,
+    ServerTable,
 )
 from support.memory.simulated import SimulatedServers
 
@@ -33,4 +34,5 @@ class SimulatedDisks:
             raise PartMoveError("ClickHouse at h:8123 cannot be reached", remedy="Start it")
         names = self._servers.disk.get(replica, ())
         active = {name: self.hashes.get(name) for name in sorted(names)}
-        return DiskParts(active, frozenset(self.detached.get(replica, ())))
+        table = ServerTable(f"ClickHouse at {replica}:8123", "db", "hits")
+        return DiskParts(active, frozenset(self.detached.get(replica, ())), table)

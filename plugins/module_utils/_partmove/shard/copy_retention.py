@@ -12,7 +12,7 @@ from ..tree.znodes import Znode
 from .facts import ShardFacts
 from .location import never_was_cold
 
-_STARTING_SECONDS = 600
+STARTING_SECONDS = 600
 """Longer than the session of a stopped server can last."""
 
 
@@ -35,4 +35,4 @@ def retention_left_of(state: Znode | None, now: float, *, are_active: bool) -> f
     """Return the same as `retention_left`. ``are_active``: whether all replicas are active."""
     if state is None or never_was_cold(state):
         return 0.0
-    return max(0.0, state.stat.mtime / 1000 + _STARTING_SECONDS - now) if are_active else inf
+    return max(0.0, state.stat.mtime / 1000 + STARTING_SECONDS - now) if are_active else inf

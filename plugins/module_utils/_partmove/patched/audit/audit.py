@@ -18,6 +18,7 @@ from typing import NamedTuple
 from ...errors import AccessDenied, BindingConflict, FormatError
 from ...findings.two_reads import SECONDS_BETWEEN_READS, confirmed
 from .detached import DetachedFolder
+from .details import RowDetails, details_of
 from .evidence import FirstReadMismatches, PartitionEvidence
 from .judge import Verdict, judge
 from .kind import FindingKind
@@ -25,12 +26,13 @@ from .reader import NO_PARTITION, EvidenceReader, ShardEvidence
 
 
 class Row(NamedTuple):
-    """The verdict on one partition of one replica."""
+    """The verdict on one partition of one replica, with what the action for it takes."""
 
     shard_path: str
     partition: str
     replica: str
     verdict: Verdict
+    details: RowDetails = RowDetails()
 
 
 class ShardAudit(NamedTuple):
@@ -39,6 +41,7 @@ class ShardAudit(NamedTuple):
     unjudged: why no row could be judged; empty if the audit was possible.
     written_by_another: the partitions that another tool wrote after the last run, sorted.
     detached: the part folders in ``detached`` of the replicas, sorted.
+    seconds: how long the audit took; 0.0 if nobody measured it.
     """
 
     shard_path: str
@@ -46,6 +49,7 @@ class ShardAudit(NamedTuple):
     unjudged: str = ""
     written_by_another: tuple[str, ...] = ()
     detached: tuple[DetachedFolder, ...] = ()
+    seconds: float = 0.0
 
 
 def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = False) -> ShardAudit:
@@ -65,7 +69,7 @@ def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = 
             verdicts = _confirmed(verdicts, _verdicts(last), doubtful)
     except (AccessDenied, BindingConflict, FormatError) as error:
         return ShardAudit(shard_path, (), str(error))
-    rows = (*_rows(shard_path, verdicts), *_silent_rows(shard_path, first.silent, verdicts))
+    rows = (*_rows(shard_path, verdicts, last.partitions), *_silent_rows(shard_path, first.silent, verdicts))
     return ShardAudit(shard_path, rows, written_by_another=last.written_by_another, detached=last.detached)
 
 
@@ -153,7 +157,9 @@ def _silent_rows(shard_path: str, silent: Mapping[str, str], verdicts: _Verdicts
             yield Row(shard_path, NO_PARTITION, replica, Verdict(FindingKind.NOT_JUDGED, reason=silence))
 
 
-def _rows(shard_path: str, verdicts: _Verdicts) -> Iterable[Row]:
+def _rows(shard_path: str, verdicts: _Verdicts, evidence: Mapping[str, PartitionEvidence]) -> Iterable[Row]:
     for partition, replicas in sorted(verdicts.items()):
+        known = evidence.get(partition)
         for replica, verdict in sorted(replicas.items()):
-            yield Row(shard_path, partition, replica, verdict)
+            details = RowDetails() if known is None else details_of(known, replica, verdict)
+            yield Row(shard_path, partition, replica, verdict, details)

@@ -16,16 +16,26 @@ from ...formats.state import is_cold
 from ...tree.znodes import Znode
 
 
+class ServerTable(NamedTuple):
+    """The table of a replica on its server. ``server``: what and where the server is, for people."""
+
+    server: str
+    database: str
+    name: str
+
+
 @dataclass(frozen=True)
 class DiskParts:
     """The parts of a table on the disk of one replica.
 
     active: names of its active parts → hash of all files in lower-case hex; None if the server shows no hash.
     detached: names in its folder ``detached``; None if the server cannot list them.
+    table: where the parts are; None if unknown.
     """
 
     active: Mapping[str, str | None]
     detached: frozenset[str] | None
+    table: ServerTable | None = None
 
 
 class Disks(Protocol):
@@ -58,6 +68,8 @@ class ReplicaEvidence:
     unlike_disk: registered names of parts active with another hash.
     unreadable: paths of znodes with an invalid part name or with unreadable data.
     damaged_copies: the unreadable paths of copies in cold of parts that hot registers with readable data.
+    znodes: name of each part whose content was read → number of its znodes, its children included.
+    table: the table on the server of the replica; None if unknown.
     cold_mtime: time of the newest write to a part znode in cold, in milliseconds since 1970; 0 if no content
         was read.
     before: the mismatches of the first read; None in the first read itself. A part missing or unregistered
@@ -75,6 +87,8 @@ class ReplicaEvidence:
     unlike_disk: frozenset[str] = frozenset()
     unreadable: tuple[str, ...] = ()
     damaged_copies: frozenset[str] = frozenset()
+    znodes: Mapping[str, int] = field(default_factory=dict)
+    table: ServerTable | None = None
     cold_mtime: int = 0
     hashes: Mapping[str, str | None] = field(default_factory=dict)
     """Name of each active part → hash of all its files; None if the server shows no hash."""

@@ -33,6 +33,8 @@ class ContentProblems(NamedTuple):
     """Paths of znodes with unreadable data."""
     damaged_copies: frozenset[str] = frozenset()
     """The unreadable paths in cold of parts that hot registers with readable data."""
+    znodes: Mapping[str, int] = MappingProxyType({})
+    """Name of each part → number of its znodes, its children included; the larger one of the ensembles."""
     cold_mtimes: Mapping[str, int] = MappingProxyType({})
     """Name of each part in cold → time of the last write to its part znode, in milliseconds since 1970."""
 
@@ -64,6 +66,7 @@ def with_content(
                 damaged_copies=frozenset(
                     path for path in problems.damaged_copies if path.rpartition("/")[2] in own
                 ),
+                znodes={name: problems.znodes[name] for name in own if name in problems.znodes},
                 cold_mtime=max((problems.cold_mtimes.get(part.text, 0) for part in each.cold), default=0),
             )
 
@@ -97,11 +100,13 @@ def content_problems(
     differing, unlike, unreadable, damaged_copies = set[str](), set[str](), set[str](), set[str]()
     known: dict[str, RegisteredPart] = {}
     mtimes: dict[str, int] = {}
+    znodes: dict[str, int] = {}
     for reader, names in ensembles:
         for part in read_parts(reader, [(f"{folder}/{name.text}", name) for name in names]):
             if reader is ensembles[-1][0]:
                 mtimes[part.name.text] = part.znode.stat.mtime
             data, children = part.payload
+            znodes[part.name.text] = max(znodes.get(part.name.text, 0), 1 + len(children))
             if payload_problem(data, dict(children)) is not None:
                 unreadable.add(part.znode.path)
                 # Hot comes first: what is known here already is what hot registers.
@@ -114,7 +119,12 @@ def content_problems(
             if first is part and not _is_on_disk(part, hashes.get(part.name.text)):
                 unlike.add(part.name.text)
     return ContentProblems(
-        frozenset(differing), frozenset(unlike), tuple(sorted(unreadable)), frozenset(damaged_copies), mtimes
+        frozenset(differing),
+        frozenset(unlike),
+        tuple(sorted(unreadable)),
+        frozenset(damaged_copies),
+        znodes,
+        mtimes,
     )
 
 

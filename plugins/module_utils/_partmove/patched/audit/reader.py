@@ -277,6 +277,7 @@ def _replica_evidence(names: _Names, partition_id: str) -> list[ReplicaEvidence]
                 cold=cold,
                 active=None if disk is None else active,
                 detached=None if disk is None else disk.detached,
+                table=None if disk is None else disk.table,
                 silence="" if known is None else known.silence,
                 hashes={} if disk is None else {part.text: disk.active[part.text] for part in active},
             )

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import NamedTuple
 
 from ...findings.findings import MOST_SHOWN, Findings
 from ...findings.metrics import Family, Sample
+from ...shard.copy_retention import STARTING_SECONDS
 from ...text import first_few
 from .audit import Row, ShardAudit
 from .detached import DetachedFolder, Need
+from .details import seconds_until
 from .kind import FindingKind
+from .repair_estimate import seconds_of, znodes_of
 from .repair_order import MANUAL, in_order
 
 _NEEDS = {
@@ -48,6 +52,11 @@ class RepairStep(NamedTuple):
     shard_paths: where the kind was found, sorted.
     partitions: the number of partitions of the shard paths, whatever the number of replicas.
     parts: the number of parts of replicas with the finding; each has one part znode or more.
+    seconds: the time that the repair takes, by the time of the audit; 0.0 for a manual action.
+    written, deleted: the most znodes that the repair writes and deletes.
+    newest_write: time of the newest write to State and to parts in cold, in milliseconds since 1970; 0 if
+        unknown.
+    copies_stay: seconds for which copies in cold stay after the repair.
     """
 
     kind: FindingKind
@@ -55,6 +64,22 @@ class RepairStep(NamedTuple):
     shard_paths: tuple[str, ...]
     partitions: int
     parts: int
+    seconds: float = 0.0
+    written: int = 0
+    deleted: int = 0
+    newest_write: int = 0
+    copies_stay: int = 0
+
+
+class WaitingCopies(NamedTuple):
+    """Copies of partitions that were brought back, which a server that is starting may need.
+
+    seconds: how long until the last of them may be removed; None while a replica is inactive, or without
+        copies.
+    """
+
+    partitions: int
+    seconds: int | None
 
 
 _PLAY = "ansible-playbook olap.partmove.repair -e partmove_repair_kind="
@@ -83,15 +108,22 @@ class AuditReport(Findings[Row, FindingKind]):
         ]
 
     def summary(self) -> list[str]:
-        """Return the lines for the operator, with the folders in ``detached`` and the order at the end."""
-        return [*super().summary(), *self._detached_lines(), *self._order_lines()]
+        """Return the lines for the operator; ``detached``, SQL and the order of repairs are at the end."""
+        lines = (self._detached_lines(), self._statement_lines(), self._order_lines())
+        return [*super().summary(), *(line for each in lines for line in each)]
 
     def repair_order(self) -> list[RepairStep]:
         """Return the steps of a repair of everything that was found, in the order in which they work."""
         by_kind: defaultdict[FindingKind, list[Row]] = defaultdict(list)
         for row in self.findings:
             by_kind[row.verdict.kind].append(row)
-        return [_step(kind, by_kind[kind]) for kind in in_order(by_kind)]
+        return [_step(kind, by_kind[kind], self._judged) for kind in in_order(by_kind)]
+
+    def waiting_copies(self) -> WaitingCopies:
+        """Return the partitions whose copies have to stay for now."""
+        rows = [row for row in self.rows if row.verdict.kind is FindingKind.COPIES_NEEDED]
+        seconds = max((row.details.seconds_needed for row in rows), default=inf)
+        return WaitingCopies(len({(row.shard_path, row.partition) for row in rows}), seconds_until(seconds))
 
     def detached(self) -> list[tuple[str, DetachedFolder]]:
         """Return shard path and folder of each part folder in ``detached``, sorted."""
@@ -104,6 +136,21 @@ class AuditReport(Findings[Row, FindingKind]):
             ]
             if places:
                 yield f"detached {len(places)}: {text} ({first_few(places, MOST_SHOWN)})"
+
+    def _statement_lines(self) -> Iterator[str]:
+        """Yield the SQL of the remedies, for the first rows of each kind."""
+        by_kind: defaultdict[FindingKind, list[Row]] = defaultdict(list)
+        for row in self.findings:
+            if row.details.statements:
+                by_kind[row.verdict.kind].append(row)
+        for kind, rows in by_kind.items():
+            for row in rows[:MOST_SHOWN]:
+                yield from (
+                    f"SQL {kind.value} {row.shard_path} {row.partition}: {statement}"
+                    for statement in row.details.statements
+                )
+            if len(rows) > MOST_SHOWN:
+                yield f"SQL {kind.value}: {len(rows) - MOST_SHOWN} more rows have statements in the findings"
 
     def _order_lines(self) -> Iterator[str]:
         """Yield the order of the repairs, with their commands; nothing for a consistent table."""
@@ -156,13 +203,20 @@ class AuditReport(Findings[Row, FindingKind]):
         return [row for row in self.findings if row.verdict.restart_unsafe]
 
 
-def _step(kind: FindingKind, rows: Sequence[Row]) -> RepairStep:
+def _step(kind: FindingKind, rows: Sequence[Row], audits: Sequence[ShardAudit]) -> RepairStep:
+    paths = sorted({row.shard_path for row in rows})
+    is_repaired = kind not in MANUAL
+    znodes = znodes_of(kind, rows)
     return RepairStep(
         kind,
-        kind not in MANUAL,
-        tuple(sorted({row.shard_path for row in rows})),
+        is_repaired,
+        tuple(paths),
         len({(row.shard_path, row.partition) for row in rows}),
         sum(len(row.verdict.parts) for row in rows),
+        round(seconds_of(audits, set(paths)), 1) if is_repaired else 0.0,
+        *znodes,
+        newest_write=max(row.details.newest_write for row in rows),
+        copies_stay=STARTING_SECONDS if kind is FindingKind.HALF_COLD else 0,
     )
 
 

@@ -14,16 +14,18 @@ from ...formats.state import State
 from ...gates.judge import REHEAT_GATES, refuse_partitions
 from ...shard.facts import PartitionFacts
 from ...tree.znodes import Create, Op, SetData
-from ..audit.evidence import ReplicaEvidence
+from ..audit.evidence import PartitionEvidence, ReplicaEvidence
+from ..audit.judge import Verdict
 from ..audit.kind import FindingKind
+from ..audit.statements import statements_of
 from .case import LeasedCase, NotRepaired
 from .judged import JudgedPartition
 from .sources import Source, Sources, read_sources
 
+_SOURCE = "Run part_repair again with registrations, a backup that has the part znode."
 _DETACH = (
-    "Run part_repair again with registrations, a backup that has the part znode. Or, on the server of this"
-    " replica, ALTER TABLE … DETACH PARTITION ID and then ATTACH PARTITION ID: the rows stay. Do not restart"
-    " the server before"
+    "Or, on the server of this replica, ALTER TABLE … DETACH PARTITION ID and then ATTACH PARTITION ID: the"
+    " rows stay. Do not restart the server before"
 )
 
 
@@ -63,7 +65,7 @@ def _register(leased: LeasedCase, facts: PartitionFacts, sources: Sources, judge
     for replica in (each for each in partition.replicas if each.name in verdicts):
         names = set(verdicts[replica.name].parts)
         for part in (each for each in replica.active or () if each.text in names):
-            source = _source(sources, replica, part)
+            source = _source(sources, partition, replica, part)
             path = case.layout.replica(replica.name).part(part.text)
             ops = in_cold if source.is_cold else in_hot
             ops.append(Create(path, source.data))
@@ -78,15 +80,28 @@ def _register(leased: LeasedCase, facts: PartitionFacts, sources: Sources, judge
         leased.shard.hot.commit([(partition.partition_id, in_hot)], leased.facts.fence).raise_problem()
 
 
-def _source(sources: Sources, replica: ReplicaEvidence, part: PartName) -> Source:
+def _source(
+    sources: Sources, partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName
+) -> Source:
     """Return the first source with the same hash as the part on disk; raises _Refused if there is none."""
     shown = replica.hashes.get(part.text)
     if shown is None:
-        raise _Refused(f"the server of replica {replica.name} does not show the hash of {part.text}", _DETACH)
+        raise _Refused(
+            f"the server of replica {replica.name} does not show the hash of {part.text}", _remedy(partition)
+        )
     for source in sources.of(replica.name, part.text):
         if registers_hash(source.data, source.children, shown):
             return source
     raise _Refused(
         f"{part.text} of replica {replica.name} is on disk, and no known part znode has the hash of its data",
-        _DETACH,
+        _remedy(partition),
     )
+
+
+def _remedy(partition: PartitionEvidence) -> str:
+    """Return the remedy for a part without a source, with the SQL where it is certain to keep all rows."""
+    verdict = Verdict(FindingKind.UNREGISTERED)
+    statements = [each for one in partition.replicas for each in statements_of(partition, one, verdict)]
+    if not statements:
+        return f"{_SOURCE} {_DETACH}"
+    return f"{_SOURCE} Or run these statements, and do not restart the server before: {'; '.join(statements)}"

@@ -17,6 +17,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
     SameEnsemble,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.findings.two_reads import (
+    SECONDS_BETWEEN_READS,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import (
@@ -81,6 +84,21 @@ def test_a_consistent_table() -> None:
     assert now == {(): pytest.approx(bench.clock.now(), abs=1)}
 
 
+def test_what_waits_until_copies_may_go() -> None:
+    bench = Bench()
+    assert audit(bench)["waiting_copies"] == {"partitions": 0, "seconds": None}
+    bench.move()
+    bench.reheat()
+    bench.clock.sleep(60)
+    assert audit(bench)["waiting_copies"] == {"partitions": 1, "seconds": 540}
+
+
+SQL = [
+    f"/* r1, ClickHouse at r1:8123, on this server alone */ ALTER TABLE db.hits {each} PARTITION ID '{DAY}'"
+    for each in ("DETACH", "ATTACH")
+]
+
+
 def test_a_finding() -> None:
     bench = Bench()
     bench.hot.delete(bench.part())
@@ -98,12 +116,24 @@ def test_a_finding() -> None:
             "remedy": FindingKind.UNREGISTERED.remedy,
             "can_wait": False,
             "restart_unsafe": True,
+            "statements": statements,
         }
-        for replica in ("r1", "r2")
+        for replica, statements in (("r1", SQL), ("r2", []))
     ]
     assert result["restart_unsafe"] == [{"shard_path": PATH, "replica": each} for each in ("r1", "r2")]
     assert result["repair_order"] == [
-        {"kind": "unregistered", "repaired": True, "shard_paths": [PATH], "partitions": 1, "parts": 2}
+        {
+            "kind": "unregistered",
+            "repaired": True,
+            "shard_paths": [PATH],
+            "partitions": 1,
+            "parts": 2,
+            "seconds": pytest.approx(3 * SECONDS_BETWEEN_READS, abs=1.0),
+            "written": 2,
+            "deleted": 0,
+            "newest_write": "",
+            "copies_stay": 0,
+        }
     ]
     assert (result["drifted"], result["complete"]) == (True, True)
     assert result["summary"][0] == f"DO NOT RESTART r1, r2 ({PATH}): unregistered in partition {DAY}"

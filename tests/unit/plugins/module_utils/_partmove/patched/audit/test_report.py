@@ -147,7 +147,7 @@ def test_the_order_of_repairs_has_manual_actions_in_their_place() -> None:
     kinds = [FindingKind.REGISTERED_FOR_ANOTHER, FindingKind.UNLIKE_DISK, FindingKind.FOREIGN]
     rows = [(f"p{rank}", replica, kind) for rank, kind in enumerate(kinds) for replica in ("r1", "r2")]
     report = AuditReport([audit(HITS, *rows), audit(VISITS, ("p1", "r1", FindingKind.FOREIGN))])
-    assert report.repair_order() == [
+    assert [step[:5] for step in report.repair_order()] == [
         (FindingKind.UNLIKE_DISK, False, (HITS,), 1, 2),
         (FindingKind.FOREIGN, True, (HITS, VISITS), 2, 3),
         (FindingKind.REGISTERED_FOR_ANOTHER, True, (HITS,), 1, 2),

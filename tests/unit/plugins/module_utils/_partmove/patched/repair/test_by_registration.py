@@ -54,6 +54,23 @@ def test_as_hot_registers_it_for_another_replica(drifted: Drifted) -> None:
     assert drifted.bench.hot.get(f"{PATH}/{R1}")[0] == drifted.bench.hot.get(f"{PATH}/{R2}")[0]
 
 
+def test_without_a_source_the_remedy_has_the_statements_with_real_names(drifted: Drifted) -> None:
+    lose_from_both(drifted)
+    remedy = drifted.repair(FindingKind.UNREGISTERED).left[DAY].remedy
+    for what in ("DETACH", "ATTACH"):
+        assert f"on this server alone */ ALTER TABLE db.hits {what} PARTITION ID '{DAY}'" in remedy
+    assert "…" not in remedy
+    assert "do not restart" in remedy
+
+
+def test_where_statements_could_lose_rows_the_remedy_has_none(drifted: Drifted) -> None:
+    lose_from_both(drifted)
+    drifted.disks.detached["r1"] = drifted.disks.detached["r2"] = {f"ignored_{PART}_9"}
+    remedy = drifted.repair(FindingKind.UNREGISTERED).left[DAY].remedy
+    assert "ALTER TABLE db" not in remedy
+    assert "Do not restart" in remedy
+
+
 def test_as_cold_registers_it_for_another_replica(drifted: Drifted) -> None:
     let_disks_have_what_is_registered(drifted)
     drifted.bench.move()
