@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable, PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
@@ -26,7 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.arrange import forget_id, mark_former, mark_without_id
-from support.memory.bench import DAY, OTHER, PART, PATH
+from support.memory.bench import DAY, LOCK, OTHER, PART, PATH
 from support.memory.drifted import Drifted
 from support.memory.two_clusters import TwoClusters, hash_of
 
@@ -195,3 +195,52 @@ def test_a_dropped_table_takes_nothing(clusters: TwoClusters) -> None:
     clusters.ours.bench.servers.drop_table()
     with pytest.raises(NoSuchTable):
         take(clusters.ours)
+
+
+def test_the_record_of_the_table_is_written_again() -> None:
+    """A move would not know its cold ensemble without the record in hot."""
+    drifted = Drifted()
+    drifted.disks.hashes[PART] = hash_of(drifted.bench, PART)
+    drifted.bench.move(DAY)
+    assert take(drifted) is Proof.NONE_NEEDED
+    record = "/partmove/cold/%2Fclickhouse%2Ftables%2F01%2Fhits"
+    drifted.bench.hot.delete(record)
+
+    assert take(drifted) is Proof.DISKS
+
+    assert drifted.bench.hot.exists(record) is not None
+    assert take(drifted) is Proof.NONE_NEEDED
+
+
+def test_the_lock_is_released(clusters: TwoClusters) -> None:
+    take(clusters.ours)
+    assert clusters.ours.bench.hot.exists(LOCK) is None
+    with pytest.raises(NotOwned):
+        give_to(clusters.theirs, "f" * 32)
+    assert clusters.theirs.bench.hot.exists(LOCK) is None
+
+
+def test_a_znode_that_is_no_part_is_no_proof(clusters: TwoClusters) -> None:
+    clusters.theirs.bench.cold.create(f"{PATH}/replicas/r1/parts/no part", b"")
+    with pytest.raises(NotOwned, match="unreadable znodes"):
+        take(clusters.ours)
+
+
+def test_a_marker_without_an_id_gives_nothing() -> None:
+    drifted = Drifted()
+    drifted.bench.move(DAY)
+    mark_without_id(drifted.bench)
+    marker = drifted.bench.cold.get(PATH)[0]
+    with pytest.raises(NotOwned):
+        give_to(drifted, "f" * 32)
+    assert drifted.bench.cold.get(PATH)[0] == marker
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_consent_that_is_not_written_is_not_reported(clusters: TwoClusters, is_deleted: bool) -> None:
+    bench = clusters.theirs.bench
+    other = b"" if is_deleted else bench.cold.get(PATH)[0]
+    bench.before_marked(lambda: bench.cold.set(PATH, other))
+    with pytest.raises(PartMoveError):
+        give_to(clusters.theirs, "f" * 32)
+    assert bench.cold.get(PATH)[0] == other
