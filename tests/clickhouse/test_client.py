@@ -246,11 +246,44 @@ def test_stream_that_breaks_off_is_no_answer() -> None:
             b"Poco::Exception. Code: 1000, e.code() = 0, e.displayText() = Timeout (version 20.12.3.1)",
             "refused a query with code 1000: ",
         ),
+        (
+            b'{"data": [], "rows": 0, "exception": "Code: 60. DB::Exception: No a.b. (version 25.8.2.1)"}',
+            r"refused a query with code 60: No a\.b\. Use",
+        ),
+        (
+            b'{"1": 1}\n{"exception": "Code: 60. DB::Exception: No a.b. (version 25.8.2.1)"}\n',
+            r"refused a query with code 60: No a\.b\. Use",
+        ),
     ],
 )
-def test_exceptions_as_later_versions_write_them(body: bytes, message: str) -> None:
-    with http_server(500, body) as port, pytest.raises(PartMoveError, match=message):
+@pytest.mark.parametrize("status", [500, 404])
+def test_exceptions_as_later_versions_write_them(status: int, body: bytes, message: str) -> None:
+    with http_server(status, body) as port:
+        client = ClickHouseClient("127.0.0.1", port, ClickHouseOptions())
+        for query in (client.rows, lambda sql: list(client.stream(sql)), client.execute):
+            with pytest.raises(PartMoveError, match=message):
+                query("SELECT 1")
+
+
+EXCEPTION = '"exception": "Code: 395. DB::Exception: Value passed. (version 24.8.4.1)"'
+
+
+@pytest.mark.parametrize("body", [f'{{"data": [[1]], {EXCEPTION}}}', f"{{{EXCEPTION}}}"])
+def test_exception_after_a_good_status_is_not_taken_for_rows(body: str) -> None:
+    with (
+        http_server(200, body.encode()) as port,
+        pytest.raises(QueryRefused, match=r"code 395: Value passed\."),
+    ):
         ClickHouseClient("127.0.0.1", port, ClickHouseOptions()).rows("SELECT 1")
+
+
+def test_exception_after_streamed_rows_is_not_taken_for_a_row() -> None:
+    body = f'{{"1": 1}}\n{{{EXCEPTION}}}\n'.encode()
+    with http_server(200, body) as port:
+        rows = ClickHouseClient("127.0.0.1", port, ClickHouseOptions()).stream("SELECT 1")
+        assert next(rows) == {"1": 1}
+        with pytest.raises(QueryRefused, match=r"code 395: Value passed\."):
+            next(rows)
 
 
 @contextmanager

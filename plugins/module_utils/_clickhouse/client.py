@@ -89,10 +89,12 @@ class ClickHouseClient:
         if status != http.client.OK:
             raise self._refused(status, body.decode(errors="replace"))
         try:
-            rows = json.loads(body)["data"]
+            answer = json.loads(body)
+            if "exception" in answer:
+                raise self._refused(status, body.decode(errors="replace"))
+            return list(answer["data"])
         except (ValueError, KeyError, TypeError) as error:
             raise self._not_understood(body) from error
-        return list(rows)
 
     def execute(self, sql: str, **settings: int) -> None:
         """Execute a statement without rows, with these settings. Raises as `rows` does."""
@@ -126,6 +128,8 @@ class ClickHouseClient:
             raise self._not_understood(line) from error
         if not isinstance(row, dict):
             raise self._not_understood(line)
+        if row.keys() == {"exception"}:
+            raise self._refused(http.client.OK, line.decode(errors="replace"))
         return row
 
     def _read(self, sql: str) -> tuple[int, bytes]:
@@ -222,7 +226,7 @@ class ClickHouseClient:
         )
 
     def _refused(self, status: int, body: str) -> PartMoveError:
-        match = _EXCEPTION.fullmatch(body.strip())
+        match = _EXCEPTION.fullmatch(_exception_text(body).strip())
         if match is None:
             return PartMoveError(
                 f"{self.label} answered with HTTP status {status}: {shortened(body)}",
@@ -235,6 +239,16 @@ class ClickHouseClient:
                 remedy="Check the user, its password, and the networks it may connect from",
             )
         return QueryRefused(self.label, code, text)
+
+
+def _exception_text(body: str) -> str:
+    """Return the error in an answer; newer versions write it into the format of the query, after its rows."""
+    for text in (body, body.strip().rpartition("\n")[2]):
+        with suppress(ValueError):
+            answer = json.loads(text)
+            if isinstance(answer, dict) and isinstance(answer.get("exception"), str):
+                return str(answer["exception"])
+    return body
 
 
 def _close_all(idle: list[tuple[float, _Connection]]) -> None:

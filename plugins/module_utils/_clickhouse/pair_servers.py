@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._partmove.formats.sql import literal
+from .._partmove.formats.sql import is_one_of, literal
 from .._partmove.twin.move.tables import Side, TwinReplica, TwinTable, TwinTables
 from .._partmove.twin.table.pair import LocatedTables, TableContents, TablePair, as_twin_tables, locate_name
 from .client import ClickHouseClient
@@ -62,10 +62,9 @@ class HttpPairServers(HttpTwinServers):
         mutations = client.rows(
             f"SELECT table, mutation_id FROM system.mutations WHERE is_done = 0 AND {both}"
         )
-        kinds = ", ".join(literal(each) for each in _NAME_INDEPENDENT)
         queued = client.rows(
             "SELECT table, type, new_part_name FROM system.replication_queue"
-            f" WHERE {both} AND type NOT IN ({kinds})"
+            f" WHERE {both} AND NOT {is_one_of('type', _NAME_INDEPENDENT)}"
         )
         return [
             *(f"mutation {mutation} of {table} is not done" for table, mutation in mutations),

@@ -13,11 +13,11 @@ from contextlib import suppress
 
 from .._partmove.errors import FormatError
 from .._partmove.formats.names import FORMAT_VERSIONS, PATCH_PREFIX, partition_id_of
-from .._partmove.formats.sql import literal
+from .._partmove.formats.sql import is_one_of, literal
 from .._partmove.text import shortened
 from .._partmove.twin.move.tables import ActivityInProgress, TwinTables
 from .client import ClickHouseClient
-from .twin_sql import pair_condition, sql_list
+from .twin_sql import pair_condition
 
 _NOT_WRITABLE = {
     "is_read_only": "read only",
@@ -39,12 +39,12 @@ def read_activity(
     # attached.
     for table, partition_id, name in client.rows(
         "SELECT table, partition_id, name FROM system.detached_parts"
-        f" WHERE {names} AND partition_id IN {sql_list(partition_ids)} AND reason = ''"
+        f" WHERE {names} AND {is_one_of('partition_id', partition_ids)} AND reason = ''"
     ):
         of_partition[partition_id].append(f"{table} has {name} in its detached folder")
     for table, partition_id in client.rows(
         f"SELECT table, partition_id FROM system.merges WHERE {names}"
-        f" AND partition_id IN {sql_list(partition_ids)}"
+        f" AND {is_one_of('partition_id', partition_ids)}"
     ):
         of_partition[partition_id].append(f"parts of {table} are being merged")
     for table, kind, part in client.rows(

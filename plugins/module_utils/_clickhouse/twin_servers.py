@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
-from .._partmove.formats.sql import identifier, literal
+from .._partmove.formats.sql import identifier, is_one_of, literal
 from .._partmove.twin.move.statements import AttachPartition, DropPart, SetMerges
 from .._partmove.twin.move.tables import (
     ActivityInProgress,
@@ -30,7 +30,7 @@ from .options import ClickHouseOptions
 from .replica_table import ReplicaClients
 from .table_definition import definition_of, ensemble_in
 from .twin_activity import read_activity
-from .twin_sql import pair_condition, sql_list, table_condition
+from .twin_sql import pair_condition, table_condition
 
 DEFAULT_TWIN = f"{TABLE}_cold"
 
@@ -118,7 +118,7 @@ class HttpTwinServers:
             "SELECT table, partition_id, name, toString(rows), hash_of_all_files, hash_of_uncompressed_files,"
             " toString(bytes_on_disk), disk_name, toString(toUnixTimestamp(modification_time)),"
             " toString(active)"
-            f" FROM system.parts WHERE {names} AND partition_id IN {sql_list(partition_ids)}"
+            f" FROM system.parts WHERE {names} AND {is_one_of('partition_id', partition_ids)}"
         )
         found: dict[tuple[str, str, bool], list[TwinPart]] = defaultdict(list)
         for table, partition_id, name, count, files, data, size, disk, modified, active in rows:
@@ -160,7 +160,7 @@ class HttpTwinServers:
         row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
         ((count, total),) = client.rows(
             f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {table.sql_name}"
-            f" WHERE _part IN {sql_list(parts)}"
+            f" WHERE {is_one_of('_part', parts)}"
         )
         return f"{count} rows {total}"
 

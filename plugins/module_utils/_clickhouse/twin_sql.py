@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from .._partmove.formats.sql import literal
 from .._partmove.twin.move.tables import TwinTable, TwinTables
 
@@ -19,7 +17,3 @@ def table_condition(table: TwinTable) -> str:
 def pair_condition(tables: TwinTables) -> str:
     names = f"({literal(tables.hot.name)}, {literal(tables.cold.name)})"
     return f"database = {literal(tables.hot.database)} AND table IN {names}"
-
-
-def sql_list(sql_list: Sequence[str]) -> str:
-    return f"({', '.join(literal(each) for each in sql_list)})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from .._partmove.formats.sql import literal
+from .._partmove.formats.sql import is_one_of, literal
 from .._partmove.twin.audit.evidence import ReplicaTables
 from .._partmove.twin.audit.judge import ManualCheck
 from .._partmove.twin.move.statements import DropPart
@@ -19,7 +19,6 @@ from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient
 from .twin_activity import partition_of
 from .twin_servers import HttpTwinServers
-from .twin_sql import sql_list
 
 _BLOCKS = ("blocks", "async_blocks", "deduplication_hashes")
 """Znodes in which a table keeps its inserted blocks; the version decides which of them exist."""
@@ -52,7 +51,7 @@ class HttpTwinWitnesses(HttpTwinServers):
         where = f"zookeeperName = {literal(tables.cold.ensemble)} AND path = "
         path = tables.cold.path
         existing = client.rows(
-            f"SELECT name FROM system.zookeeper WHERE {where}{literal(path)} AND name IN {sql_list(_BLOCKS)}"
+            f"SELECT name FROM system.zookeeper WHERE {where}{literal(path)} AND {is_one_of('name', _BLOCKS)}"
         )
         found: dict[str, set[str]] = defaultdict(set)
         for (name,) in existing:
@@ -77,7 +76,7 @@ def statements_of(tables: TwinTables, check: ManualCheck) -> list[str]:
     """Return the SELECT that compares rows, if needed, and the statements that drop duplicate parts."""
     sums = [
         f"SELECT {literal(str(tables.on(side)))} AS place, count() AS rows, sum(cityHash64(*)) AS hash"
-        f" FROM {tables.on(side).sql_name} WHERE _part IN {sql_list(parts)}"
+        f" FROM {tables.on(side).sql_name} WHERE {is_one_of('_part', parts)}"
         for side, parts in check.compare.items()
     ]
     drops = [DropPart(tables, side, part).sql for side, part in check.drop]

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
@@ -29,3 +30,12 @@ def identifier(name: str) -> str:
     if _PLAIN_NAME.fullmatch(name):
         return name
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+
+def is_one_of(column: str, values: Sequence[str]) -> str:
+    """Return a condition; versions before 26 refuse a list without values.
+
+    >>> print(is_one_of("name", ["a", "b"]), is_one_of("name", []), sep=", ")
+    name IN ('a', 'b'), 0
+    """
+    return f"{column} IN ({', '.join(literal(each) for each in values)})" if values else "0"

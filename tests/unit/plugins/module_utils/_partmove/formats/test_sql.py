@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.sql import identifier, literal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.sql import (
+    identifier,
+    is_one_of,
+    literal,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,3 +44,11 @@ def test_text_as_a_literal(text: str, sql: str) -> None:
 )
 def test_names_that_need_them_are_in_back_quotes(name: str, sql: str) -> None:
     assert identifier(name) == sql
+
+
+@pytest.mark.parametrize(
+    ("values", "condition"),
+    [(["a"], "name IN ('a')"), (["a", "b'c"], r"name IN ('a', 'b\'c')"), ([], "0")],
+)
+def test_a_condition_on_no_value_has_no_empty_list(values: list[str], condition: str) -> None:
+    assert is_one_of("name", values) == condition
