@@ -33,9 +33,9 @@ from support.servers.clickhouse import (
 )
 from support.servers.downloads import NotToBeHad
 from support.servers.kazoo_client import connected
-from support.servers.ladder.rungs import RUNGS, Rung
+from support.servers.ladder.rungs import RUNGS, Rung, rung
 from support.servers.modern.library import NoModernEngine, engine_library
-from support.servers.modern.server import ModernShard, ModernShardMaker, modern_shard
+from support.servers.modern.server import ENGINE, ModernShard, ModernShardMaker, modern_shard
 from support.servers.process import ServerError
 from support.servers.reaper import Reaper
 from support.servers.spark_home import spark_home
@@ -173,17 +173,10 @@ def start_cluster(clickhouse: str, tmp_path: Path) -> Iterator[ClusterMaker]:
         yield start
 
 
-@pytest.fixture(
-    scope="session", params=[each for each in RUNGS if each.in_every_test], ids=lambda each: each.name
-)
+@pytest.fixture(scope="session")
 def real_rung(request: pytest.FixtureRequest) -> Rung:
-    """A version of which there are real servers; skips where this machine does not have it."""
-    version: Rung = request.param
-    try:
-        version.library()
-    except NotToBeHad as error:
-        pytest.skip(f"NOT RUN: ClickHouse {version.version}: {error}")
-    return version
+    """A version of which there are real servers, in turn each of the ladder that this run is for."""
+    return _had(rung(request.param))
 
 
 @pytest.fixture(scope="session")
@@ -195,8 +188,27 @@ def modern_engine() -> None:
         pytest.skip(f"NOT RUN: {error}. See docs/internals/modern-server.md.")
 
 
+@pytest.fixture(scope="module")
+def modern_version(request: pytest.FixtureRequest) -> str:
+    """The version of modern servers: 26.9, and in files with the mark `ladder` in turn each of this run."""
+    version: str = getattr(request, "param", ENGINE)
+    if version == ENGINE:
+        request.getfixturevalue("modern_engine")
+    else:
+        _had(rung(version))
+    return version
+
+
+def _had(version: Rung) -> Rung:
+    try:
+        version.library()
+    except NotToBeHad as error:
+        pytest.skip(f"NOT RUN: ClickHouse {version.version}: {error}")
+    return version
+
+
 @pytest.fixture
-def start_modern(modern_engine: None, tmp_path: Path) -> Iterator[ModernShardMaker]:
+def start_modern(modern_version: str, tmp_path: Path) -> Iterator[ModernShardMaker]:
     """Return a function that starts modern servers for this test; see ModernShardMaker."""
     with ExitStack() as stack:
 
@@ -204,24 +216,38 @@ def start_modern(modern_engine: None, tmp_path: Path) -> Iterator[ModernShardMak
             zookeeper: ZooKeeperSource,
             auxiliary: Mapping[str, ZooKeeperSource] | None = None,
             replicas: int = 2,
+            version: str | None = None,
         ) -> ModernShard:
             folder = tmp_path / f"modern-{uuid.uuid4().hex[:6]}"
-            return stack.enter_context(modern_shard(folder, zookeeper, auxiliary, replicas))
+            shard = modern_shard(folder, zookeeper, auxiliary, replicas, version or modern_version)
+            return stack.enter_context(shard)
 
         yield start
 
 
 @pytest.fixture(scope="module")
 def modern(
-    modern_engine: None,
+    modern_version: str,
     hot_ensemble: Ensemble,
     cold_ensemble: Ensemble,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[ModernShard]:
     """Two modern servers for the tests of one module; the auxiliary ensemble is called `cold`."""
     hot, cold = ZooKeeperSource(hot_ensemble.connect_string), ZooKeeperSource(cold_ensemble.connect_string)
-    with modern_shard(tmp_path_factory.mktemp("modern"), hot, {"cold": cold}) as shard:
+    folder = tmp_path_factory.mktemp("modern")
+    with modern_shard(folder, hot, {"cold": cold}, version=modern_version) as shard:
         yield shard
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run tests of the ladder with each version; RUNGS="24.5 25.5" selects them, and for all modern tests."""
+    real = os.environ.get("RUNGS", "").split()
+    versions = real or [*(each.name for each in RUNGS if each.in_every_test), ENGINE]
+    if "real_rung" in metafunc.fixturenames:
+        metafunc.parametrize("real_rung", [each for each in versions if each != ENGINE], indirect=True)
+    of_ladder = real or metafunc.definition.get_closest_marker("ladder")
+    if of_ladder and "modern_version" in metafunc.fixturenames:
+        metafunc.parametrize("modern_version", versions, indirect=True, scope="module")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 
 from support.servers.clickhouse_config import FAST_MERGE_TREE, ZooKeeperSource
 
-_MERGE_TREE: Mapping[str, int | str] = {
+MERGE_TREE: Mapping[str, int | str] = {
     **FAST_MERGE_TREE,
     "max_cleanup_delay_period": 1,
     "cleanup_thread_preferred_points_per_iteration": 0,
@@ -25,6 +25,7 @@ _MERGE_TREE: Mapping[str, int | str] = {
     "max_postpone_time_for_failed_replicated_merges_ms": 1000,
     "max_postpone_time_for_failed_replicated_tasks_ms": 1000,
 }
+"""Settings that make a server do everything soon."""
 
 _SERVER: Mapping[str, int | str] = {
     "timezone": "UTC",
@@ -46,12 +47,16 @@ def config_xml(
     sessions_path: str,
     macros: Mapping[str, str],
     merge_tree: Mapping[str, int | str],
+    *,
+    more: str = "",
 ) -> str:
     """Return the text of the file.
 
     auxiliary: name → ensemble; tables are in one of them by the path "name:/path".
     sessions_path: a path of its own. A server ends other sessions that are noted there as those of its UUID,
         which all these servers share. So it need not wait until those of before a SIGKILL expire.
+    merge_tree: all settings of tables.
+    more: further elements.
     """
     own = replace(zookeeper, sessions_path=sessions_path)
     others = "\n".join(
@@ -73,8 +78,9 @@ def config_xml(
 {_elements(macros)}
     </macros>
     <merge_tree>
-{_elements({**_MERGE_TREE, **merge_tree})}
+{_elements(merge_tree)}
     </merge_tree>
+{more}\
 </clickhouse>
 """
 

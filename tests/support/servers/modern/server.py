@@ -13,13 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from support.servers.clickhouse_config import ZooKeeperSource
+from support.servers.clickhouse_config import ServerPorts, ZooKeeperSource
+from support.servers.ladder.config import known_merge_tree, server_elements, users_xml
+from support.servers.ladder.programs import ENVIRONMENT, Program, command
 from support.servers.modern import main
-from support.servers.modern.config import config_xml
+from support.servers.modern.config import MERGE_TREE, config_xml
 from support.servers.modern.library import CLICKHOUSE_VERSION, engine_library
 from support.servers.ports import ReservedPorts
 from support.servers.process import ServerProcess
 from support.servers.sql_server import SqlServer, SqlServers
+
+ENGINE = "26.9"
+"""The version of the engine that the process of `main` makes a server."""
 
 _TESTS = Path(__file__).resolve().parents[3]
 
@@ -33,6 +38,7 @@ class ModernOptions:
     macros: values for {shard}, {replica} and the like in table paths.
     merge_tree: settings of tables, over those that make a server do everything soon.
     users: name → password; each may do everything.
+    version: 26.9, an engine that is made a server here, or a rung of the ladder, such as 24.8: a real server.
     """
 
     zookeeper: ZooKeeperSource
@@ -40,6 +46,7 @@ class ModernOptions:
     macros: Mapping[str, str] = field(default_factory=dict)
     merge_tree: Mapping[str, int | str] = field(default_factory=dict)
     users: Mapping[str, str] = field(default_factory=lambda: {"default": ""})
+    version: str = ENGINE
 
 
 class ModernServer(SqlServer):
@@ -51,15 +58,14 @@ class ModernServer(SqlServer):
         Raises:
             NoModernEngine: this machine does not have the engine.
             FunctionsNotFound: its library is not built as the one that this is for.
+            NotToBeHad: this machine does not have the version of the options.
         """
         self.options = options
         reserved = ReservedPorts()
-        http_port = reserved.take()
-        self.interserver_port = reserved.take()
-        log = folder / "clickhouse-server.log"
-        command = (sys.executable, "-S", main.__file__, str(folder / "server.json"))
-        process = ServerProcess(f"modern ClickHouse server {name}", command, log, {"PYTHONPATH": str(_TESTS)})
-        super().__init__(name, folder, process, reserved, http_port)
+        take = reserved.take
+        self.ports = ServerPorts(http=take(), tcp=take(), interserver=take())
+        self.interserver_port = self.ports.interserver
+        super().__init__(name, folder, self._process(name, folder), reserved, self.ports.http)
         self._sessions_path = f"/clickhouse/sessions/{name}-{uuid.uuid4().hex[:12]}"
         self._write()
 
@@ -71,20 +77,38 @@ class ModernServer(SqlServer):
         """Where an active part is on disk."""
         return Path(self.value(f"SELECT path FROM ({_parts('name, path', table)}) WHERE name = '{part}'"))
 
+    def _process(self, name: str, folder: Path) -> ServerProcess:
+        log = folder / "clickhouse-server.log"
+        version = self.options.version
+        if version == ENGINE:
+            started = (sys.executable, "-S", main.__file__, str(folder / "server.json"))
+            environment: Mapping[str, str] = {"PYTHONPATH": str(_TESTS)}
+        else:
+            started = command(version, Program.SERVER, f"--config-file={folder / 'config.xml'}")
+            environment = ENVIRONMENT
+        return ServerProcess(f"ClickHouse {version} server {name}", started, log, environment)
+
     def _write(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        config = self.folder / "config.xml"
         options = self.options
-        config.write_text(
-            config_xml(
-                self.process.log,
-                options.zookeeper,
-                options.auxiliary,
-                self._sessions_path,
-                options.macros,
-                options.merge_tree,
-            )
+        is_engine = options.version == ENGINE
+        text = config_xml(
+            self.process.log,
+            options.zookeeper,
+            options.auxiliary,
+            self._sessions_path,
+            options.macros,
+            known_merge_tree(options.version, {**MERGE_TREE, **options.merge_tree}),
+            more="" if is_engine else server_elements(self.folder, self.ports),
         )
+        config = self.folder / "config.xml"
+        config.write_text(text)
+        if is_engine:
+            self._write_settings(config)
+        else:
+            (self.folder / "users.xml").write_text(users_xml(options.users))
+
+    def _write_settings(self, config: Path) -> None:
         library, functions = engine_library()
         settings = main.Settings(
             library=str(library),
@@ -94,7 +118,7 @@ class ModernServer(SqlServer):
             config=str(config),
             http_port=self.http_port,
             interserver_port=self.interserver_port,
-            users=options.users,
+            users=self.options.users,
         )
         settings.write(self.folder / "server.json")
 
@@ -116,8 +140,9 @@ class ModernShardMaker(Protocol):
         zookeeper: ZooKeeperSource,
         auxiliary: Mapping[str, ZooKeeperSource] | None = None,
         replicas: int = 2,
+        version: str | None = None,
     ) -> ModernShard:
-        """Return the running shard."""
+        """Return the running shard; its version is that of the fixture `modern_version` if none is given."""
 
 
 def modern_shard(
@@ -125,16 +150,18 @@ def modern_shard(
     zookeeper: ZooKeeperSource,
     auxiliary: Mapping[str, ZooKeeperSource] | None = None,
     replicas: int = 2,
+    version: str = ENGINE,
 ) -> ModernShard:
     """Make the servers of a shard.
 
     Raises:
         NoModernEngine: this machine does not have the engine.
+        NotToBeHad: this machine does not have that version.
     """
     servers = []
     for number in range(1, replicas + 1):
         macros = {"shard": "01", "replica": f"r{number}"}
-        options = ModernOptions(zookeeper, auxiliary or {}, macros)
+        options = ModernOptions(zookeeper, auxiliary or {}, macros, version=version)
         servers.append(ModernServer(f"r{number}", folder / f"r{number}", options))
     return ModernShard(servers)
 
