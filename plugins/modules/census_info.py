@@ -28,7 +28,11 @@ extends_documentation_fragment:
   - olap.partmove.attributes.action_group
 options:
   clickhouse:
-    description: All ClickHouse servers of the ensemble. Without this option no server is queried.
+    description:
+      - All ClickHouse servers of the ensemble. Without this option no server is queried, and RV(advice) has
+        no statement that deletes.
+      - The user needs C(SHOW TABLES ON *.*) and C(SELECT ON system.*). A server that hides tables from the
+        user is reported in RV(servers).
   coordination_root:
     description: Znode with the locks and epochs of this collection.
     type: str
@@ -66,6 +70,10 @@ options:
     description: Minimum number of reported log entries that are kept only for replicas without a session.
     type: int
     default: 100
+  passed_log_entries:
+    description: Minimum number of reported log entries that no replica needs any more.
+    type: int
+    default: 1000
   deduplication_window:
     description:
       - Setting C(replicated_deduplication_window) of the servers. A table with more than twice as many block
@@ -236,9 +244,9 @@ advice:
   contains:
     kind:
       description:
-        - V(legacy_headers), V(table_on_no_server), V(table_without_session), V(replica_without_session),
-          V(log_held), V(long_queue), V(many_blocks), V(mutation_unfinished), V(mutations_kept),
-          V(partitions_gone) or V(ddl_queue).
+        - V(legacy_headers), V(table_on_no_server), V(table_without_session), V(table_below_table),
+          V(replica_without_session), V(log_held), V(log_passed), V(long_queue), V(many_blocks),
+          V(mutation_unfinished), V(mutations_kept), V(partitions_gone) or V(ddl_queue).
       type: str
     means:
       description: Description of the finding.
@@ -247,7 +255,7 @@ advice:
       description: Next step.
       type: str
     path:
-      description: The shard path, or the path of the queue of distributed DDL.
+      description: The shard path, or the path of a queue of distributed DDL.
       type: str
     replica:
       description: The replica; empty for a finding without a replica.
@@ -256,11 +264,14 @@ advice:
       description: Number of znodes that the next step removes.
       type: int
     evidence:
-      description: Evidence in the ensemble.
+      description:
+        - Evidence in the ensemble and of the servers, and what is missing for a statement that deletes.
       type: str
     statements:
-      description: Statements or settings to apply. An ellipsis stands for names that the ensemble does not
-        have.
+      description:
+        - Statements or settings to apply. An ellipsis stands for names that the ensemble does not have.
+        - Statements that delete are given only if every queried server answered, no session and no other
+          table is at or below the path, and no server has the replica or needs the partition.
       type: list
       elements: str
 summary:
@@ -292,6 +303,7 @@ def main() -> None:
             "unused_after": {"type": "str", "default": "30d"},
             "queue_length": {"type": "int", "default": 1000},
             "log_entries": {"type": "int", "default": 100},
+            "passed_log_entries": {"type": "int", "default": 1000},
             "deduplication_window": {"type": "int", "default": 1000},
             "finished_mutations_to_keep": {"type": "int", "default": 100},
             "ddl_tasks": {"type": "int", "default": 1000},

@@ -15,21 +15,29 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.census_servers import query_servers
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.settings import clients_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.advice import (
     Advice,
     AdviceKind,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import Census, Places
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits, judge
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import judge
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import (
+    ServerAnswer,
+    Servers,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.settings import CensusLimits
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from partition_classify.census import census_of
 from support.ansible.calls import Call, run_modules
 from support.memory.tables import build_table
-from support.servers.clickhouse import ClusterMaker, ZooKeeperSource
+from support.servers.clickhouse import ClickHouseServer, ClusterMaker, QueryError, ZooKeeperSource
+from support.servers.clickhouse_config import users_xml
 from support.servers.moving import open_stores
-from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable
+from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, wait_for
 from support.servers.zookeeper import Ensemble
 
 pytestmark = pytest.mark.clickhouse
@@ -51,7 +59,7 @@ def advice_of(census: Census, path: str) -> dict[AdviceKind, Advice]:
 
 def test_what_servers_keep_and_what_is_left(start_cluster: ClusterMaker, hot: Ensemble, base: str) -> None:
     servers = start_cluster(ZooKeeperSource(hot.connect_string)).servers
-    table = ReplicatedTable("hits", f"{base}/hits", servers).create(WITHOUT_MERGES)
+    table = ReplicatedTable("hits", f"{base}/hits", servers).create()
     table.fill(DAYS)
     table.settle()
     servers[0].execute("ALTER TABLE hits DELETE WHERE id = 1")
@@ -130,3 +138,72 @@ def test_servers_are_asked_which_tables_they_have(
 def on_no_server(census: dict[str, Any]) -> list[str]:
     """Paths of tables that no server has. At this age a queue that was just used is told as well."""
     return [each["path"] for each in census["advice"] if each["kind"] == "table_on_no_server"]
+
+
+def test_a_user_who_does_not_see_all_tables_is_found_out(
+    start_cluster: ClusterMaker, connect: Callable[[str], KazooClient], tmp_path: Path
+) -> None:
+    former = "/clickhouse/tables/02/former"
+    with Ensemble(tmp_path / "own") as ensemble:
+        (server,) = start_cluster(ZooKeeperSource(ensemble.connect_string), replicas=1).servers
+        server.execute("CREATE DATABASE seen")
+        for name in ("hits", "seen.hits"):
+            ReplicatedTable(name, f"/clickhouse/tables/01/{name}", [server]).create(WITHOUT_MERGES)
+        build_table(connect(ensemble.connect_string), former)
+        wait_for(lambda: _is_admitted(server, "restricted"))
+
+        def answer_to(user: str) -> ServerAnswer:
+            hosts = [f"127.0.0.1:{server.http_port}"]
+            (answer,) = query_servers(clients_of({"hosts": hosts, "user": user}))
+            return answer
+
+        assert answer_to("default").hidden == ""
+        restricted = answer_to("restricted")
+        assert [path for path, _name in restricted.replicas] == ["/clickhouse/tables/01/seen.hits"]
+        assert "shows the user only tables of certain databases" in restricted.hidden
+        tables = taken(ensemble).tables
+        assert Servers([restricted], tables).unjudged == restricted.hidden
+        # Even without that, the session of the table that is not shown is seen, and its server named.
+        unjudged = Servers([restricted._replace(hidden="")], tables).unjudged
+        assert "names a server that was queried, ClickHouse at 127.0.0.1:" in unjudged
+
+
+_RESTRICTED = """<restricted><password></password><networks><ip>127.0.0.1</ip></networks>
+<profile>default</profile><quota>default</quota>
+<allow_databases><database>system</database><database>seen</database></allow_databases></restricted>
+"""
+
+
+def _is_admitted(server: ClickHouseServer, user: str) -> bool:
+    # A server does not notice a change in the second in which it read the file, so the file is written again.
+    (server.folder / "users.xml").write_text(users_xml().replace("</users>", f"{_RESTRICTED}</users>"))
+    try:
+        server.execute("SELECT 1", user=user)
+    except QueryError:
+        return False
+    return True
+
+
+def test_an_operators_own_queue_of_distributed_ddl_is_known(
+    start_cluster: ClusterMaker, connect: Callable[[str], KazooClient], tmp_path: Path
+) -> None:
+    with Ensemble(tmp_path / "own") as ensemble:
+        (server,) = start_cluster(ZooKeeperSource(ensemble.connect_string), replicas=1).servers
+        server.stop()
+        config = server.config_path.read_text()
+        one = f"<replica><host>127.0.0.1</host><port>{server.ports.tcp}</port></replica>"
+        cluster = f"<remote_servers><all><shard>{one}</shard></all></remote_servers></yandex>"
+        server.config_path.write_text(
+            config.replace("/clickhouse/task_queue/ddl", "/prod/ddl").replace("</yandex>", cluster)
+        )
+        server.start()
+        # The queue exists once the server can take tasks.
+        client = connect(ensemble.connect_string)
+        wait_for(lambda: client.exists("/prod/ddl") is not None)
+        for number in range(3):
+            server.execute(f"CREATE DATABASE made{number} ON CLUSTER all")
+        census = taken(ensemble)
+        assert sorted(census.queues["/prod/ddl"]) == [f"query-{number:010}" for number in range(3)]
+        assert set(census.others.by_name) <= {"/prod"}
+        (advice,) = judge(census, CensusLimits(ddl_tasks=1), census.newest)
+        assert (advice.kind, advice.path) == (AdviceKind.DDL_QUEUE, "/prod/ddl")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from mutants import (
     audit,
     binding,
+    census,
     denied,
     formats,
     gates_partition,
@@ -74,6 +75,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *ledger.MUTANTS,
     *ledger_guard.MUTANTS,
     *audit.MUTANTS,
+    *census.MUTANTS,
     *denied.MUTANTS,
     *health.MUTANTS,
     *tree.MUTANTS,

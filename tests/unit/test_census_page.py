@@ -10,9 +10,11 @@ import re
 from pathlib import Path
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.advice import AdviceKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.settings import limits_of
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.settings import (
+    CensusLimits,
+    limits_of,
+)
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "census.md").read_text(encoding="utf-8")
 

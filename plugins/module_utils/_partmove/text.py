@@ -19,6 +19,7 @@ _DURATION = re.compile(r"([0-9]{1,9})([smhdw]?)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _SHOWN_CHARACTERS = 80
 _LINE_CHARACTERS = 200
+_LAST_MILLISECOND = 253_402_300_799_999
 
 
 def first_few(items: Iterable[str], most: int = 3) -> str:
@@ -30,6 +31,15 @@ def first_few(items: Iterable[str], most: int = 3) -> str:
     listed = list(items)
     more = len(listed) - most
     return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def shown_time(milliseconds: int) -> str:
+    """Format milliseconds since 1970. Times outside of the calendar become its first or last time.
+
+    >>> shown_time(1_795_212_900_000), shown_time(2**62)
+    ('2026-11-20T22:15:00.000Z', '9999-12-31T23:59:59.999Z')
+    """
+    return format_time(min(max(milliseconds, 0), _LAST_MILLISECOND))
 
 
 def shown(text: str) -> str:

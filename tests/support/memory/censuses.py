@@ -56,12 +56,24 @@ class ZnodeTree:
         )
 
     def add_replica(
-        self, name: str, path: str = SHARD, *, active: bool = True, days: float = 400, pointer: int = 0
+        self,
+        name: str,
+        path: str = SHARD,
+        *,
+        active: bool = True,
+        days: float = 400,
+        pointer: int = 0,
+        host: str | None = None,
     ) -> ZnodeTree:
-        """Add a replica, whose last change was so many days ago; returns the tree."""
+        """Add a replica, whose last change was so many days ago; returns the tree.
+
+        host: of the server that activated it last, which by default has the name of the replica.
+        """
         replica = f"{path}/replicas/{name}"
         for each in _OF_A_REPLICA:
             self.add(f"{replica}/{each}", b"0" if each == "is_lost" else b"", days=days)
+        address = f"host: {name if host is None else host}\nport: 9009\n"
+        self.add(f"{replica}/host", b"" if host == "" else address.encode(), days=days)
         self.add(f"{replica}/log_pointer", str(pointer).encode(), days=days)
         self.add(f"{replica}/mutation_pointer", days=days)
         if active:

@@ -16,8 +16,10 @@ class AdviceKind(Enum):
     LEGACY_HEADERS = "legacy_headers"
     TABLE_ON_NO_SERVER = "table_on_no_server"
     TABLE_WITHOUT_SESSION = "table_without_session"
+    TABLE_BELOW_TABLE = "table_below_table"
     REPLICA_WITHOUT_SESSION = "replica_without_session"
     LOG_HELD = "log_held"
+    LOG_PASSED = "log_passed"
     LONG_QUEUE = "long_queue"
     MANY_BLOCKS = "many_blocks"
     MUTATION_UNFINISHED = "mutation_unfinished"
@@ -58,10 +60,11 @@ class _Texts(NamedTuple):
 
 
 _DROP_REPLICA = (
-    "Run SYSTEM DROP REPLICA on a server of 20.5 or later that does not have this replica itself; the"
-    " statement"
-    " refuses a replica with a session. Before 20.5, run DROP TABLE on the server of the replica, or remove"
-    " the replica's znode"
+    "The statements are given only if every queried server answered and lacks the replica, and if no session"
+    " and no other table is at or below the path; otherwise the evidence states what is missing. Run them on"
+    " a server of 20.5 or later that does not have the replica; SYSTEM DROP REPLICA refuses a replica with a"
+    " session. Earlier servers have no such statement. Never delete the znodes yourself: ZooKeeper checks"
+    " neither sessions nor other tables below the path"
 )
 
 _TEXTS = {
@@ -87,6 +90,12 @@ _TEXTS = {
         " or name all servers to the census. If no server has the table, drop its replicas."
         f" {_DROP_REPLICA}. The table disappears with its last replica",
     ),
+    AdviceKind.TABLE_BELOW_TABLE: _Texts(
+        "another table has its znodes below the path of this table",
+        "Never drop this table or the replica above the other table: DROP TABLE and SYSTEM DROP REPLICA would"
+        " delete the znodes of the other table, also while it is in use. Give the other table a path outside"
+        " of this table: create a table there, and ATTACH PARTITION … FROM the other table",
+    ),
     AdviceKind.REPLICA_WITHOUT_SESSION: _Texts(
         "the replica has no session: its server is gone, or no longer has the table",
         "If the server will return, start the server: the replica continues, or is rebuilt from another"
@@ -94,8 +103,18 @@ _TEXTS = {
     ),
     AdviceKind.LOG_HELD: _Texts(
         "the log keeps entries that only replicas without a session need",
-        "Start or drop these replicas, as above. Servers clear the log themselves once it has more than"
+        "Start these replicas. If a server is gone for good, drop its replica as replica_without_session"
+        " describes. Servers clear the log themselves once it has more than"
         " max_replicated_logs_to_keep entries; the replicas then count as lost and are rebuilt",
+    ),
+    AdviceKind.LOG_PASSED: _Texts(
+        "the log keeps many entries that all replicas have passed",
+        "Servers remove these entries every cleanup_delay_period, except the newest"
+        " min_replicated_logs_to_keep (100 in 18.16, 10 in later servers). Read both in"
+        " system.merge_tree_settings and in SHOW CREATE TABLE, and lower a high value. If the values are low,"
+        " no server clears the log: check in system.replicas for a leader (is_leader) that is not"
+        " is_readonly, and search its error log for the cleanup thread. DETACH and ATTACH TABLE on the leader"
+        " restart the thread. Do not delete entries yourself: a replica that still reads them is then lost",
     ),
     AdviceKind.LONG_QUEUE: _Texts(
         "the replica has a session but does not execute the entries of its queue",
@@ -122,9 +141,12 @@ _TEXTS = {
     ),
     AdviceKind.PARTITIONS_GONE: _Texts(
         "partitions have a znode but no part on any replica: servers keep the znode of a dropped partition",
-        "Run ALTER TABLE … FORGET PARTITION on servers of 24.2 or later, if no rows will be inserted into the"
-        " partition again. Earlier servers have no such statement. Do not delete the znodes: block numbers"
-        " would be used twice",
+        "Run ALTER TABLE … FORGET PARTITION on servers of 24.2 or later, if no rows will be inserted into or"
+        " attached to the partition again. The statements are given only if every queried server answered,"
+        " all replicas have a session and an empty queue, and no server has detached parts of the partition"
+        " or a table of another ensemble with the same keys that has the partition, such as a cold twin;"
+        " otherwise the evidence states what is missing. Earlier servers have no such statement. Do not"
+        " delete the znodes: block numbers would be used twice",
     ),
     AdviceKind.DDL_QUEUE: _Texts(
         "the queue of distributed DDL has more or older tasks than servers keep by default",

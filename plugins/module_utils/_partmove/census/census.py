@@ -6,19 +6,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from .counts import BoundedCounts, Counts, merged, total_of
 from .kind import ZnodeKind
+from .outside import DDL_PATH, OutsideTables, Task, ancestors
 from .table import CensusZnode, TableCensus
 
-DDL_PATH = "/clickhouse/task_queue/ddl"
-"""The default path of the queue of distributed DDL."""
-
-_ZOOKEEPER = "/zookeeper"
-_MOST_PLACES = 10_000
 _MOST_UNKNOWN = 1_000
 _MOST_DENIED = 1_000
 # No path begins with this character.
@@ -35,16 +30,6 @@ class Places(NamedTuple):
     ddl_path: str = DDL_PATH
 
 
-class Task:
-    """A task of distributed DDL: its number of znodes, and its creation in milliseconds since 1970."""
-
-    __slots__ = ("created", "znodes")
-
-    def __init__(self) -> None:
-        self.created = 0
-        self.znodes = 0
-
-
 class Census:
     """Counts the znodes of an ensemble, after its shard paths are known.
 
@@ -55,13 +40,11 @@ class Census:
     def __init__(self, shard_paths: Collection[str], places: Places) -> None:
         self.unknown = BoundedCounts(_MOST_UNKNOWN)
         """Znodes with unknown names below tables, by label."""
-        self.tables = {path: TableCensus(path, self.unknown) for path in shard_paths}
-        self.outside_tables: defaultdict[ZnodeKind, Counts] = defaultdict(Counts)
-        """Znodes outside of tables, by kind."""
-        self.others = BoundedCounts(_MOST_PLACES)
-        """Znodes of the kind OTHER, by the topmost path that is not a parent of a table."""
-        self.tasks: dict[str, Task] = {}
-        """Tasks of distributed DDL, by name."""
+        # A table below another table is counted with it, and reported by TableCensus.tables_below.
+        known = frozenset(shard_paths)
+        topmost = [path for path in shard_paths if known.isdisjoint(ancestors(path))]
+        self.tables = {path: TableCensus(path, self.unknown) for path in topmost}
+        self._outside = OutsideTables(shard_paths, places.coordination_root, places.ddl_path)
         self.ephemerals = 0
         """Number of ephemeral znodes, inside and outside of tables."""
         self.newest = 0
@@ -70,13 +53,23 @@ class Census:
         """Number of unreadable znodes; these and their descendants are not counted."""
         self.denied_paths: list[str] = []
         """Paths of the first 1,000 unreadable znodes."""
-        self.is_ddl_whole = True
-        """Whether the queue of distributed DDL and all its descendants are readable."""
-        self.ddl_path = places.ddl_path
-        self._folders = _parents([*shard_paths, places.ddl_path])
-        self._reserved = {places.coordination_root: ZnodeKind.COORDINATION, _ZOOKEEPER: ZnodeKind.ZOOKEEPER}
         self._prefix = _NO_PREFIX
         self._table: TableCensus | None = None
+
+    @property
+    def outside_tables(self) -> Mapping[ZnodeKind, Counts]:
+        """The counts of znodes outside of tables, by kind."""
+        return self._outside.kinds
+
+    @property
+    def others(self) -> BoundedCounts:
+        """Znodes of the kind OTHER, by the topmost path that is not a parent of a table."""
+        return self._outside.others
+
+    @property
+    def queues(self) -> Mapping[str, Mapping[str, Task]]:
+        """The tasks of each queue of distributed DDL, by path of the queue and name of the task."""
+        return self._outside.queues
 
     @property
     def kinds(self) -> dict[ZnodeKind, Counts]:
@@ -105,73 +98,37 @@ class Census:
             self._enter(path)
         znode = CensusZnode(data, size, ctime, mtime, ephemeral)
         if self._table is None:
-            self._take_outside_tables(path, znode)
+            self._outside.take(path, znode)
         elif len(path) < len(self._prefix):
             self._table.take([], znode)
         else:
             self._table.take(path[len(self._prefix) :].split("/"), znode)
 
     def deny(self, path: str) -> None:
-        """Record an unreadable znode. Its table, or the DDL queue, then counts as incomplete."""
+        """Record an unreadable znode. Its table then counts as incomplete."""
         self.denied += 1
         if len(self.denied_paths) < _MOST_DENIED:
             self.denied_paths.append(path)
-        for above in (path, *_above(path)):
+        for above in (path, *ancestors(path)):
             if above in self.tables:
                 self.tables[above].is_whole = False
-            elif above == self.ddl_path:
-                self.is_ddl_whole = False
+
+    def is_readable(self, path: str) -> bool:
+        """Whether the znode and all its descendants are known to be readable."""
+        return self.denied == len(self.denied_paths) and not any(
+            f"{each}/".startswith(f"{path}/") for each in self.denied_paths
+        )
 
     def _enter(self, path: str) -> None:
         if self._table is not None:
             self._table.settle()
         self._prefix, self._table = _NO_PREFIX, None
-        for above in (path, *_above(path)):
+        for above in (path, *ancestors(path)):
             table = self.tables.get(above)
             if table is not None:
                 self._prefix, self._table = f"{above}/", table
-
-    def _take_outside_tables(self, path: str, znode: CensusZnode) -> None:
-        way = [*reversed(_above(path)), path]
-        kind = next((self._reserved[each] for each in way if each in self._reserved), None)
-        if kind is None and self.ddl_path in way:
-            kind = ZnodeKind.DDL
-            self._take_task(path, znode.ctime)
-        if kind is None:
-            place = next((each for each in way if each not in self._folders), None)
-            kind = ZnodeKind.FOLDER if place is None else ZnodeKind.OTHER
-            if place is not None:
-                self.others.add(place, znode.size)
-        counts = self.outside_tables[kind]
-        counts.znodes += 1
-        counts.bytes += znode.size
-
-    def _take_task(self, path: str, ctime: int) -> None:
-        name, slash, _rest = path[len(self.ddl_path) + 1 :].partition("/")
-        if name:
-            task = self.tasks.setdefault(name, Task())
-            task.znodes += 1
-            if not slash:
-                task.created = ctime
 
 
 def _is_of_session(owner: int) -> bool:
     """Whether ephemeralOwner is a session, and not the mark of a container or TTL znode."""
     return owner != _CONTAINER and owner >> 56 & 0xFF != _EXPIRES
-
-
-def _above(path: str) -> list[str]:
-    """Return the ancestors of a path, the parent first and the root last.
-
-    >>> _above("/a/b/c"), _above("/")
-    (['/a/b', '/a', '/'], [])
-    """
-    ancestors = []
-    while path != "/":
-        path = path.rpartition("/")[0] or "/"
-        ancestors.append(path)
-    return ancestors
-
-
-def _parents(paths: Iterable[str]) -> frozenset[str]:
-    return frozenset({"/"}.union(*map(_above, paths)))

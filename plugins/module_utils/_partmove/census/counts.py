@@ -65,3 +65,12 @@ class BoundedCounts:
             counts = self.by_name.setdefault(name, Counts())
         counts.znodes += 1
         counts.bytes += size
+
+    def remove(self, name: str, size: int) -> None:
+        """Take back one `add` of the same name and size."""
+        key = name if name in self.by_name else self.REST
+        counts = self.by_name[key]
+        counts.znodes -= 1
+        counts.bytes -= size
+        if not counts.znodes:
+            del self.by_name[key]

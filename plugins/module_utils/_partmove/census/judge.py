@@ -6,46 +6,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from ..formats.sql import literal
-from ..text import first_few, format_time
+from ..text import first_few, shown_time
 from .advice import Advice, AdviceKind
 from .census import Census
 from .kind import ZnodeKind
+from .queues import judge_queues
+from .removal import Removal, drop_replica, drop_table, forget_partitions, needed_partitions
 from .servers import Servers
+from .settings import CensusLimits
 from .table import NEVER, ReplicaCensus, TableCensus
 
 _MILLISECONDS = 1000
-_DDL_SECONDS = 14 * 86_400
 _MOST_STATEMENTS = 5
-_LAST = 253_402_300_799_999
 _SEE_QUEUE = (
     "SELECT database, table, type, new_part_name, num_tries, last_exception, postpone_reason"
     " FROM system.replication_queue ORDER BY create_time LIMIT 10"
 )
-
-
-class CensusLimits(NamedTuple):
-    """Values above a limit lead to advice. Times are in seconds."""
-
-    inactive_after: int = 7 * 86_400
-    """Time without a write of a replica without a session."""
-    stuck_after: int = 86_400
-    """Age of a queue entry, of an unfinished mutation, and of the last change of a table on no server."""
-    unused_after: int = 30 * 86_400
-    """Age of a partition without parts."""
-    queue_length: int = 1_000
-    """Entries of a queue."""
-    log_entries: int = 100
-    """Entries of a log needed only by replicas without a session."""
-    deduplication_window: int = 1_000
-    """Hashes of blocks kept by servers; up to twice as many are normal."""
-    finished_mutations_to_keep: int = 100
-    """Finished mutations kept by servers; up to twice as many are normal."""
-    ddl_tasks: int = 1_000
-    """Tasks of distributed DDL kept by servers."""
 
 
 def judge(census: Census, limits: CensusLimits, now: int, servers: Servers | None = None) -> list[Advice]:
@@ -54,7 +33,7 @@ def judge(census: Census, limits: CensusLimits, now: int, servers: Servers | Non
     now: the time in milliseconds since 1970. servers: the answers of the queried servers, None without a
     query.
     """
-    advice = [*_judge_ddl(census, limits, now)]
+    advice = list(judge_queues(census, limits, now))
     for table in census.tables.values():
         advice += _TableJudge(table, limits, now, servers).advice()
     return sorted(advice, key=lambda each: (-each.znodes, each.kind.value, each.path, each.replica))
@@ -66,7 +45,9 @@ class _TableJudge:
         self._limits = limits
         self._now = now
         self._servers = servers
-        self._replicas = [table.replicas[name] for name in sorted(table.replicas)]
+        self._replicas = [
+            table.replicas[name] for name in sorted(table.replicas) if not _is_of_table_below(table, name)
+        ]
         self._running = [each for each in self._replicas if each.has_session]
 
     def advice(self) -> Iterator[Advice]:
@@ -76,6 +57,7 @@ class _TableJudge:
         - A table with unreadable znodes gets only advice that the unread znodes cannot contradict.
         """
         yield from self._legacy_headers()
+        yield from self._tables_below()
         if not self._table.is_whole:
             return
         if self._is_on_no_server():
@@ -87,6 +69,7 @@ class _TableJudge:
         for replica in self._replicas:
             yield from self._replica(replica)
         yield from self._log_held()
+        yield from self._log_passed()
         yield from self._blocks()
         yield from self._mutations()
         yield from self._partitions()
@@ -102,7 +85,18 @@ class _TableJudge:
                 ("<use_minimalistic_part_header_in_zookeeper>1</use_minimalistic_part_header_in_zookeeper>",),
             )
 
+    def _tables_below(self) -> Iterator[Advice]:
+        below = self._table.tables_below
+        if below:
+            yield self._advice(
+                AdviceKind.TABLE_BELOW_TABLE,
+                len(below),
+                f"Below it are {first_few(below)}. The census did not judge the tables below it.",
+            )
+
     def _is_abandoned(self) -> bool:
+        if ZnodeKind.EPHEMERAL in self._table.kinds:
+            return False
         if not self._replicas:
             return self._is_older(self._table.created, self._limits.inactive_after)
         return all(self._is_away(replica, self._limits.inactive_after) for replica in self._replicas)
@@ -117,7 +111,7 @@ class _TableJudge:
         The age matters because a new table has znodes before a server lists it.
         """
         servers = self._servers
-        if servers is None or servers.unjudged or self._running:
+        if servers is None or servers.unjudged or ZnodeKind.EPHEMERAL in self._table.kinds:
             return False
         is_old = self._is_older(self._table.last_change, self._limits.stuck_after)
         return is_old and not servers.has_table(self._table.shard_path)
@@ -133,12 +127,8 @@ class _TableJudge:
         )
         if self._servers is not None:
             evidence = f"{evidence} {self._servers.sentence_about_table(self._table.shard_path)}"
-        return self._advice(
-            kind,
-            self._table.total.znodes,
-            evidence,
-            tuple(_drop_replica(each.name, self._table.shard_path) for each in self._replicas),
-        )
+        removal = drop_table(self._table, self._servers)
+        return self._removal(kind, self._table.total.znodes, evidence, removal)
 
     def _replica(self, replica: ReplicaCensus) -> Iterator[Advice]:
         if self._is_away(replica, self._limits.inactive_after):
@@ -146,12 +136,12 @@ class _TableJudge:
             servers = self._servers
             path = self._table.shard_path
             sentence = "" if servers is None else servers.sentence_about_replica(path, replica.name)
-            yield self._advice(
+            yield self._removal(
                 AdviceKind.REPLICA_WITHOUT_SESSION,
                 replica.total.znodes,
                 f"It has no is_active, its last change was at {shown_time(replica.last_change)},"
                 f" and log_pointer is {replica.log_pointer}{lost}. {sentence}".rstrip(),
-                (_drop_replica(replica.name, path),),
+                drop_replica(self._table, replica, servers),
                 replica.name,
             )
         is_stuck = self._is_older(replica.oldest_queued, self._limits.stuck_after)
@@ -181,6 +171,20 @@ class _TableJudge:
                 f"Only {names} need {held:,} of the {len(self._table.log):,} entries of its log: their"
                 " log_pointer"
                 f" is from {kept_from} on, the log_pointer of the other replicas from {needed} on.",
+            )
+
+    def _log_passed(self) -> Iterator[Advice]:
+        reading = [each.log_pointer for each in self._replicas if not each.is_lost]
+        if not reading:
+            return
+        needed = min(reading)
+        passed = sum(1 for number in self._table.log if number < needed)
+        if passed > self._limits.passed_log_entries:
+            yield self._advice(
+                AdviceKind.LOG_PASSED,
+                passed,
+                f"{passed:,} of the {len(self._table.log):,} entries of its log are before {needed}, the"
+                " smallest log_pointer of its replicas: no replica needs these entries.",
             )
 
     def _blocks(self) -> Iterator[Advice]:
@@ -234,20 +238,32 @@ class _TableJudge:
         old = sorted(
             name for name, created in partitions.items() if self._is_older(created, self._limits.unused_after)
         )
-        if old:
-            oldest = shown_time(min(partitions[name] for name in old))
-            yield self._advice(
+        needed = needed_partitions(self._table, old, self._servers)
+        gone = [name for name in old if name not in needed]
+        if gone:
+            oldest = shown_time(min(partitions[name] for name in gone))
+            more = (
+                f" {len(needed):,} further partitions without a part are needed, such as {min(needed)}:"
+                f" {needed[min(needed)]}."
+                if needed
+                else ""
+            )
+            yield self._removal(
                 AdviceKind.PARTITIONS_GONE,
-                len(old),
-                f"{len(old):,} partitions have no part and no State: {first_few(old)}; the first insert into"
-                f" the oldest was at {oldest}.",
-                tuple(
-                    f"ALTER TABLE … FORGET PARTITION ID {literal(name)}" for name in old[:_MOST_STATEMENTS]
-                ),
+                len(gone),
+                f"{len(gone):,} partitions have no part and no State: {first_few(gone)}; the first insert"
+                f" into the oldest was at {oldest}.{more}",
+                forget_partitions(self._table, gone, self._servers),
             )
 
     def _is_older(self, time: int, seconds: int) -> bool:
         return time != NEVER and self._now - time > seconds * _MILLISECONDS
+
+    def _removal(
+        self, kind: AdviceKind, znodes: int, evidence: str, removal: Removal, replica: str = ""
+    ) -> Advice:
+        evidence = f"{evidence} {removal.missing}".rstrip()
+        return self._advice(kind, znodes, evidence, removal.statements, replica)
 
     def _advice(
         self,
@@ -260,32 +276,7 @@ class _TableJudge:
         return Advice(kind, self._table.shard_path, replica, znodes, evidence, statements)
 
 
-def _judge_ddl(census: Census, limits: CensusLimits, now: int) -> Iterator[Advice]:
-    if not census.is_ddl_whole:
-        return
-    created: Mapping[str, int] = {name: task.created for name, task in census.tasks.items()}
-    too_many = sorted(created)[: max(0, len(created) - limits.ddl_tasks)]
-    too_old = [name for name, time in created.items() if now - time > _DDL_SECONDS * _MILLISECONDS]
-    superfluous = {*too_many, *too_old}
-    if superfluous:
-        yield Advice(
-            AdviceKind.DDL_QUEUE,
-            census.ddl_path,
-            "",
-            sum(census.tasks[name].znodes for name in superfluous),
-            f"It has {len(created):,} tasks, the oldest of {shown_time(min(created.values()))};"
-            f" {len(superfluous):,} are beyond the newest {limits.ddl_tasks:,} or older than two weeks.",
-        )
-
-
-def shown_time(milliseconds: int) -> str:
-    """Format milliseconds since 1970. Times outside of the calendar become its first or last time.
-
-    >>> shown_time(1_795_212_900_000), shown_time(2**62)
-    ('2026-11-20T22:15:00.000Z', '9999-12-31T23:59:59.999Z')
-    """
-    return format_time(min(max(milliseconds, 0), _LAST))
-
-
-def _drop_replica(replica: str, shard_path: str) -> str:
-    return f"SYSTEM DROP REPLICA {literal(replica)} FROM ZKPATH {literal(shard_path)}"
+def _is_of_table_below(table: TableCensus, replica: str) -> bool:
+    """Whether the child of ``replicas`` is the shard path of another table, or a parent of one."""
+    path = f"{table.shard_path}/replicas/{replica}/"
+    return any(f"{each}/".startswith(path) for each in table.tables_below)

@@ -30,6 +30,8 @@ class ZnodeKind(Enum):
     STATE = "state"
     UNKNOWN = "unknown"
     DDL = "ddl"
+    DATABASE = "database"
+    SERVER = "server"
     COORDINATION = "coordination"
     FOLDER = "folder"
     ZOOKEEPER = "zookeeper"
@@ -59,7 +61,9 @@ _MEANS = {
     ZnodeKind.ZERO_COPY: "locks of zero-copy replication",
     ZnodeKind.STATE: "State markers of partitions",
     ZnodeKind.UNKNOWN: "znodes with unknown names below tables",
-    ZnodeKind.DDL: "queue of distributed DDL (ON CLUSTER)",
+    ZnodeKind.DDL: "queues of distributed DDL (ON CLUSTER)",
+    ZnodeKind.DATABASE: "Replicated databases and their logs",
+    ZnodeKind.SERVER: "sessions and addresses of servers, and objects that servers share",
     ZnodeKind.COORDINATION: "locks, epochs and ledger of this collection",
     ZnodeKind.FOLDER: "parents of tables",
     ZnodeKind.ZOOKEEPER: "ZooKeeper's own znodes",

@@ -10,13 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..text import first_few
+from ..text import first_few, shown_time
 from .advice import Advice
 from .census import Census
 from .counts import Counts
-from .judge import CensusLimits, judge, shown_time
+from .judge import judge
 from .kind import ZnodeKind
 from .servers import ServerAnswer, Servers
+from .settings import CensusLimits
 from .table import ReplicaCensus, TableCensus
 
 _MOST_LINES = 10

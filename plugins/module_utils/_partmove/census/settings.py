@@ -2,19 +2,41 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads the limits of a census from a playbook or from JSON."""
+"""The limits of a census, and how they are read from a playbook or from JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import FormatError
 from ..records import COUNT, InvalidValue
 from ..text import parse_duration
-from .judge import CensusLimits
 
 _DURATIONS = ("inactive_after", "stuck_after", "unused_after")
+
+
+class CensusLimits(NamedTuple):
+    """Values above a limit lead to advice. Times are in seconds."""
+
+    inactive_after: int = 7 * 86_400
+    """Time without a write of a replica without a session."""
+    stuck_after: int = 86_400
+    """Age of a queue entry, of an unfinished mutation, and of the last change of a table on no server."""
+    unused_after: int = 30 * 86_400
+    """Age of a partition without parts."""
+    queue_length: int = 1_000
+    """Entries of a queue."""
+    log_entries: int = 100
+    """Entries of a log needed only by replicas without a session."""
+    passed_log_entries: int = 1_000
+    """Entries of a log needed by no replica."""
+    deduplication_window: int = 1_000
+    """Hashes of blocks kept by servers; up to twice as many are normal."""
+    finished_mutations_to_keep: int = 100
+    """Finished mutations kept by servers; up to twice as many are normal."""
+    ddl_tasks: int = 1_000
+    """Tasks of distributed DDL kept by servers."""
 
 
 def limits_of(settings: Mapping[str, Any]) -> CensusLimits:

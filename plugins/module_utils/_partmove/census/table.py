@@ -19,6 +19,10 @@ from .kind import CHILDREN_OF_A_PART, ZnodeKind, kind_in_table, label_of_unknown
 
 _NUMBER = re.compile("[0-9]{1,19}")
 _MONTH = slice(0, 6)
+_HOST = re.compile(rb"host: (\S+)\nport: (\d+)\n")
+# Every table has this child, and no table has it deeper.
+_MARK_OF_A_TABLE = "block_numbers"
+_MOST_TABLES_BELOW = 100
 NEVER = 2**63
 """Later than any time, in milliseconds since 1970."""
 
@@ -41,7 +45,11 @@ class ReplicaCensus:
         self.name = name
         self.kinds: defaultdict[ZnodeKind, Counts] = defaultdict(Counts)
         self.has_session = False
-        """Whether the replica has an ephemeral ``is_active``."""
+        """Whether the replica has an ephemeral ``is_active``, or any other ephemeral znode."""
+        self.host = ""
+        """Address and port of the server that activated the replica last; empty if unknown."""
+        self.stray = ""
+        """A znode at or below the replica's path that is no znode of a replica; empty for none."""
         self.is_lost = False
         self.log_pointer = 0
         """Number of the first log entry not yet in the replica's queue."""
@@ -67,7 +75,12 @@ class ReplicaCensus:
 
         names: the path below the shard path: ``replicas``, the name of the replica, and further names.
         """
-        kind = ZnodeKind.EPHEMERAL if znode.is_ephemeral else self._kind(names)
+        kind = self._kind(names)
+        if kind is ZnodeKind.UNKNOWN and not self.stray:
+            self.stray = "/".join(names)
+        if znode.is_ephemeral:
+            # Also below the path of another table, whose session would be destroyed with the replica.
+            kind, self.has_session = ZnodeKind.EPHEMERAL, True
         counts = self.kinds[kind]
         counts.znodes += 1
         counts.bytes += znode.size
@@ -97,8 +110,8 @@ class ReplicaCensus:
         return ZnodeKind.UNKNOWN
 
     def _store_fields(self, name: str, znode: CensusZnode) -> None:
-        if name == "is_active":
-            self.has_session = znode.is_ephemeral
+        if name == "host":
+            self.host = _host(znode.data)
         elif name == "is_lost":
             self.is_lost = znode.data == b"1"
         elif name == "log_pointer":
@@ -134,6 +147,10 @@ class TableCensus:
         """Whether all znodes of the table are readable."""
         self.last_own_change = 0
         """Last write of a znode outside of replicas, in milliseconds since 1970."""
+        self.stray = ""
+        """A znode outside of replicas that no table has, relative to the shard path; empty for none."""
+        self.tables_below: list[str] = []
+        """Shard paths of the first other tables whose znodes lie below this shard path."""
         self._format_version: int | None = None
         self._beginnings: set[str] = set()
         self._unknown = unknown
@@ -172,7 +189,7 @@ class TableCensus:
             self.last_own_change = max(self.last_own_change, znode.mtime)
             self._store_fields(kind, names, znode)
         if kind is ZnodeKind.UNKNOWN:
-            self._unknown.add(label_of_unknown(names), znode.size)
+            self._take_unknown(names, znode)
 
     def settle(self) -> None:
         """Remove partitions with parts from ``partitions``. More znodes may be counted afterwards.
@@ -190,6 +207,13 @@ class TableCensus:
         """Return the final `partitions`, after all znodes were counted; empty for an unknown definition."""
         self.settle()
         return {} if self._format_version is None else self.partitions
+
+    def _take_unknown(self, names: list[str], znode: CensusZnode) -> None:
+        self._unknown.add(label_of_unknown(names), znode.size)
+        if names[0] != "replicas" and not self.stray:
+            self.stray = "/".join(names)
+        if names[-1] == _MARK_OF_A_TABLE and len(self.tables_below) < _MOST_TABLES_BELOW:
+            self.tables_below.append("/".join([self.shard_path, *names[:-1]]))
 
     def _kind(self, names: list[str], znode: CensusZnode) -> ZnodeKind:
         if znode.is_ephemeral:
@@ -225,3 +249,9 @@ def _number(data: bytes) -> int:
     """Parse the number of a log entry; 0 for other text, such as the empty log pointer of a new replica."""
     text = data.decode(errors="replace")
     return int(text) if _NUMBER.fullmatch(text) and int(text) < NEVER else 0
+
+
+def _host(data: bytes) -> str:
+    """Return address and port for other replicas from the znode ``host``; empty for other text."""
+    found = _HOST.match(data)
+    return "" if found is None else b":".join(found.groups()).decode(errors="replace")

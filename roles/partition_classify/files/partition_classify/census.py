@@ -16,10 +16,10 @@ from typing import Any
 
 from olap_partmove._clickhouse.census_servers import query_servers
 from olap_partmove._clickhouse.settings import clients_of
-from olap_partmove._partmove.census.census import DDL_PATH, Census, Places
-from olap_partmove._partmove.census.judge import CensusLimits
+from olap_partmove._partmove.census.census import Census, Places
+from olap_partmove._partmove.census.outside import DDL_PATH
 from olap_partmove._partmove.census.report import result_of
-from olap_partmove._partmove.census.settings import limits_of
+from olap_partmove._partmove.census.settings import CensusLimits, limits_of
 from olap_partmove._partmove.errors import EnsembleError
 from olap_partmove._partmove.formats.layout import check_shard_path
 from olap_partmove._partmove.tree.paths import DEFAULT_ROOT

@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.advice import AdviceKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.report import result_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import ServerAnswer
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.settings import CensusLimits
 from support.html_page import (
     HOSTILE,
     STYLE,
@@ -84,7 +84,10 @@ def test_advice_is_told_with_its_way_out_and_statements() -> None:
     for kind in (AdviceKind.LEGACY_HEADERS, AdviceKind.REPLICA_WITHOUT_SESSION, AdviceKind.LONG_QUEUE):
         assert f"{kind.means[1:]}" in words
         assert f"{kind.remedy}." in words
-    assert "SYSTEM DROP REPLICA 'r3' FROM ZKPATH '/clickhouse/tables/02/hits'" in words
+    assert "KILL MUTATION WHERE database = '…' AND table = '…' AND mutation_id = '0000000001'" in words
+    # No server was queried.
+    assert "SYSTEM DROP REPLICA 'r3'" not in words
+    assert "No statement is given. No server was queried." in words
 
 
 def test_a_tree_without_advice_says_so() -> None:

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import (
-    DDL_PATH,
-    Census,
-    Places,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import Census, Places
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.outside import DDL_PATH
 from support.memory.censuses import PLACES, SESSION, SHARD, ZnodeTree, plain_tree
 
 
@@ -56,11 +53,11 @@ def test_znodes_outside_of_tables_are_counted_by_topmost_path() -> None:
     tree = (
         plain_tree()
         .add("/kafka/brokers/1")
-        .add("/clickhouse/access/users")
+        .add("/clickhouse/mine/users")
         .add("/clickhouse/tables/01/gone/log")
     )
     assert places_of(tree.census()) == {
-        "/clickhouse/access": 2,
+        "/clickhouse/mine": 2,
         "/clickhouse/tables/01/gone": 2,
         "/kafka": 3,
     }
@@ -79,7 +76,7 @@ def test_tasks_of_distributed_ddl_are_counted_with_their_descendants() -> None:
     for task in ("query-0000000001", "query-0000000002"):
         tree.add(f"/ddl/{task}/active").add(f"/ddl/{task}/finished/host:9000")
     census = tree.census(Places(PLACES.coordination_root, "/ddl"))
-    assert {name: task.znodes for name, task in census.tasks.items()} == {
+    assert {name: task.znodes for name, task in census.queues["/ddl"].items()} == {
         "query-0000000001": 4,
         "query-0000000002": 4,
     }

@@ -14,12 +14,18 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.adv
     Advice,
     AdviceKind,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import DDL_PATH
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits, judge
-from support.memory.censuses import NOW, SHARD, ZnodeTree, plain_tree
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import judge
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.outside import DDL_PATH
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.settings import CensusLimits
+from support.memory.censuses import NOW, SESSION, SHARD, ZnodeTree, plain_tree
 
 LIMITS = CensusLimits(
-    queue_length=3, log_entries=4, deduplication_window=2, finished_mutations_to_keep=2, ddl_tasks=3
+    queue_length=3,
+    log_entries=4,
+    passed_log_entries=20,
+    deduplication_window=2,
+    finished_mutations_to_keep=2,
+    ddl_tasks=3,
 )
 R3 = f"{SHARD}/replicas/r3"
 
@@ -55,6 +61,23 @@ def log(entries: int, *, days: float = 1.1, lost: bool = False) -> ZnodeTree:
     for number in range(5, 20 + entries):
         tree.add(f"{SHARD}/log/log-{number:010}")
     return tree
+
+
+def passed(entries: int, *, lost: bool = False) -> ZnodeTree:
+    """Log entries that both replicas have passed, and one that a further lost replica would need."""
+    tree = ZnodeTree().add_table()
+    for replica in ("r1", "r2"):
+        tree.add_replica(replica, pointer=entries)
+    if lost:
+        tree.add_replica("r3", active=False, days=2).add(f"{R3}/is_lost", b"1")
+    for number in range(entries + 1):
+        tree.add(f"{SHARD}/log/log-{number:010}")
+    return tree
+
+
+def below(path: str, *, active: bool = True) -> ZnodeTree:
+    """Another table at the path below the table, whose other replicas have sessions."""
+    return plain_tree().add_table(path).add_replica("r1", path, active=active)
 
 
 def blocks(count: int) -> ZnodeTree:
@@ -101,6 +124,11 @@ TRIPS: list[tuple[AdviceKind, Callable[[], ZnodeTree], int]] = [
     (AdviceKind.LONG_QUEUE, lambda: queue(4, 0), 4),
     (AdviceKind.LONG_QUEUE, lambda: queue(1, 1.1), 1),
     (AdviceKind.LOG_HELD, lambda: log(5), 5),
+    (AdviceKind.LOG_PASSED, lambda: passed(21), 21),
+    (AdviceKind.LOG_PASSED, lambda: passed(21, lost=True), 21),
+    (AdviceKind.TABLE_BELOW_TABLE, lambda: below(f"{SHARD}/replicas/inner"), 1),
+    (AdviceKind.TABLE_BELOW_TABLE, lambda: below(f"{SHARD}/replicas/folder/inner"), 1),
+    (AdviceKind.TABLE_BELOW_TABLE, lambda: below(f"{SHARD}/inner"), 1),
     (AdviceKind.MANY_BLOCKS, lambda: blocks(5), 3),
     (AdviceKind.MUTATION_UNFINISHED, lambda: mutations(3, {"r1": 2, "r2": 1}), 1),
     (AdviceKind.MUTATIONS_KEPT, lambda: mutations(5, {"r1": 4, "r2": 9}), 3),
@@ -120,6 +148,8 @@ PASSES: dict[str, Callable[[], ZnodeTree]] = {
     "a log": lambda: log(4),
     "a log that a server needs that is started again": lambda: log(5, days=0.9),
     "a log that a lost replica does not hold": lambda: log(5, lost=True),
+    "a log that all replicas have passed": lambda: passed(20),
+    "a log that a new replica has not begun": lambda: passed(21).add_replica("r3"),
     "blocks": lambda: blocks(4),
     "a mutation that runs": lambda: mutations(3, {"r1": 2, "r2": 1}, days=0.9),
     "a mutation that waits for a server": lambda: mutations(3, {"r1": 2, "x2": 1}),
@@ -154,7 +184,7 @@ def test_an_incomplete_table_gets_only_certain_advice(
     census = tree().census()
     census.deny(f"{DDL_PATH}/query-0000000099" if kind is AdviceKind.DDL_QUEUE else f"{SHARD}/replicas/r9")
     told = {each.kind for each in judge(census, LIMITS, NOW)}
-    assert told == {kind} & {AdviceKind.LEGACY_HEADERS}
+    assert told == {kind} & {AdviceKind.LEGACY_HEADERS, AdviceKind.TABLE_BELOW_TABLE}
 
 
 def test_unreadable_znodes_outside_of_a_table_do_not_suppress_its_advice() -> None:
@@ -169,17 +199,55 @@ def test_every_kind_has_a_case() -> None:
     assert {kind for kind, _tree, _znodes in TRIPS} == {*AdviceKind} - {AdviceKind.TABLE_ON_NO_SERVER}
 
 
-def test_a_replica_is_dropped_by_its_name_and_path() -> None:
+def test_the_evidence_of_a_replica_has_its_log_pointer() -> None:
     (found,) = advice_of(plain_tree().add_replica("it's", active=False, days=8, pointer=12))
     assert found.replica == "it's"
-    assert found.statements == (f"SYSTEM DROP REPLICA 'it\\'s' FROM ZKPATH '{SHARD}'",)
     assert "log_pointer is 12." in found.evidence
+
+
+@pytest.mark.parametrize("kind", [AdviceKind.TABLE_WITHOUT_SESSION, AdviceKind.REPLICA_WITHOUT_SESSION])
+def test_no_statement_that_deletes_is_given_without_servers(kind: AdviceKind) -> None:
+    (found,) = advice_of(abandoned(8) if kind is AdviceKind.TABLE_WITHOUT_SESSION else gone(8))
+    assert (found.kind, found.statements) == (kind, ())
+    assert found.evidence.endswith(
+        " No statement is given. No server was queried. Name all servers to the census."
+    )
+
+
+def test_nothing_is_given_to_forget_a_partition_without_servers() -> None:
+    (found,) = advice_of(partitions(1, 31))
+    assert found.statements == ()
+    assert "No server was queried." in found.evidence
+
+
+def test_any_ephemeral_znode_is_a_session() -> None:
+    tree = abandoned(8).add(f"{SHARD}/replicas/r1/new_thing", owner=SESSION)
+    assert [each.replica for each in advice_of(tree)] == ["r2"]
+    tree = abandoned(8).add(f"{SHARD}/leader_election/leader_election-0", owner=SESSION)
+    assert [each.replica for each in advice_of(tree)] == ["r1", "r2"]
+    tree = ZnodeTree().add_table(days=8).add(f"{SHARD}/temp/block-1", owner=SESSION)
+    assert advice_of(tree) == []
+
+
+@pytest.mark.parametrize("active", [True, False])
+def test_a_table_below_replicas_is_no_replica(active: bool) -> None:
+    tree = below(f"{SHARD}/replicas/inner", active=active).add(f"{SHARD}/mutations/0000000000", days=0.5)
+    census = tree.census()
+    assert {each.kind for each in judge(census, CensusLimits(stuck_after=60), NOW)} == {
+        AdviceKind.TABLE_BELOW_TABLE,
+        AdviceKind.MUTATION_UNFINISHED,
+    }
+    (unfinished,) = [
+        each
+        for each in judge(census, CensusLimits(stuck_after=60), NOW)
+        if each.kind is AdviceKind.MUTATION_UNFINISHED
+    ]
+    assert "not finished by r1, r2." in unfinished.evidence
 
 
 def test_a_table_without_session_gets_no_other_advice() -> None:
     tree = abandoned(8).add(f"{SHARD}/block_numbers/1", days=99)
     (found,) = advice_of(tree)
-    assert [each.split("'")[1] for each in found.statements] == ["r1", "r2"]
     assert "2 replicas (r1, r2)" in found.evidence
 
 

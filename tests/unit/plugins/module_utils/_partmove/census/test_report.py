@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.report import result_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import ServerAnswer
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.settings import CensusLimits
 from support.memory.censuses import NOW, SHARD, ZnodeTree, plain_tree
 
 OTHER = "/clickhouse/tables/02/hits"

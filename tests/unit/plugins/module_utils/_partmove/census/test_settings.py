@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.settings import limits_of
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.settings import (
+    CensusLimits,
+    limits_of,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 
 

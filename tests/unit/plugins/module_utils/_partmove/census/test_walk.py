@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census import census as censuses, walk
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.outside import DDL_PATH
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import AccessDenied
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create, Znode
@@ -100,9 +101,9 @@ def test_unreadable_znodes_are_reported_and_the_others_counted() -> None:
     ]
     assert census.total.znodes == whole.total.znodes - len(below)
     assert [census.tables[path].is_whole for path in TABLES] == [False, True]
-    assert not census.is_ddl_whole
+    assert not census.is_readable(DDL_PATH)
     assert census.tables[TABLES[1]].total.znodes == whole.tables[TABLES[1]].total.znodes
-    assert (whole.denied, whole.is_ddl_whole, whole.tables[TABLES[0]].is_whole) == (0, True, True)
+    assert (whole.denied, whole.is_readable(DDL_PATH), whole.tables[TABLES[0]].is_whole) == (0, True, True)
 
 
 def test_tables_below_unreadable_znodes_are_unknown() -> None:
