@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move import post_switch_check
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree import multi_batches
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, SetData
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
@@ -89,9 +90,29 @@ def test_copies_that_another_program_deletes_after_the_switch_are_a_failure() ->
 def test_an_entry_that_waits_after_the_switch_is_late() -> None:
     """It is executed with the State that the server reads then."""
     bench = Bench()
-    bench.before_switch(lambda: bench.servers.assign_drop(DAY))
+    bench.after_switch(lambda: bench.servers.assign_drop(DAY))
 
     report = bench.move(DAY)
 
-    assert not report.moved
+    assert report.failed[DAY].gate is GateName.LATE_INSERT
     assert PART in bench.servers.disk["r1"]
+
+
+def test_a_switch_that_each_insert_keeps_from_being_undone_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(post_switch_check, "_ATTEMPTS", 3)
+    bench = Bench()
+    bench.before_switch(lambda: bench.servers.insert(DAY))
+    late = bench.hot_store.before
+
+    def before(multi: Multi) -> None:
+        late(multi)
+        if any(isinstance(op, SetData) and op.data == b"HOT" for op in multi):
+            bench.servers.insert(DAY)
+
+    bench.hot_store.before = before
+
+    assert bench.move().failed[DAY].gate is GateName.LATE_INSERT
+
+    assert bench.hot.get(STATE)[0] == b"COLD"

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable, PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    LeaseLost,
+    NoSuchTable,
+    PartMoveError,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
@@ -25,6 +29,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
     take_over,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, SetData
 from support.memory.arrange import forget_id, mark_former, mark_without_id
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH
 from support.memory.drifted import Drifted
@@ -236,11 +241,31 @@ def test_a_marker_without_an_id_gives_nothing() -> None:
     assert drifted.bench.cold.get(PATH)[0] == marker
 
 
-@pytest.mark.parametrize("is_deleted", [False, True])
-def test_consent_that_is_not_written_is_not_reported(clusters: TwoClusters, is_deleted: bool) -> None:
+def test_consent_is_not_written_over_a_marker_that_changed(clusters: TwoClusters) -> None:
     bench = clusters.theirs.bench
-    other = b"" if is_deleted else bench.cold.get(PATH)[0]
-    bench.before_marked(lambda: bench.cold.set(PATH, other))
+    marker = bench.cold.get(PATH)[0]
+    bench.before_marked(lambda: bench.cold.set(PATH, marker))
+    with pytest.raises(LeaseLost):
+        give_to(clusters.theirs, "f" * 32)
+    assert bench.cold.get(PATH)[0] == marker
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_consent_whose_answer_is_lost_is_reported_if_it_is_there(
+    clusters: TwoClusters, is_deleted: bool
+) -> None:
+    bench = clusters.theirs.bench
+    marker = bench.cold.get(PATH)[0]
+    writes: list[Multi] = []
+
+    def loses(multi: Multi) -> bool:
+        if any(isinstance(op, SetData) and op.path == PATH for op in multi):
+            writes.append(multi)
+            if is_deleted:
+                bench.cold.set(PATH, b"")
+        return bool(writes)
+
+    bench.cold_store.loses = loses
     with pytest.raises(PartMoveError):
         give_to(clusters.theirs, "f" * 32)
-    assert bench.cold.get(PATH)[0] == other
+    assert bench.cold.get(PATH)[0] == (b"" if is_deleted else marker)
