@@ -98,21 +98,21 @@ def test_an_entry_that_waits_after_the_switch_is_late() -> None:
     assert PART in bench.servers.disk["r1"]
 
 
-def test_a_switch_that_each_insert_keeps_from_being_undone_is_a_failure(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_switch_that_no_attempt_undoes_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(post_switch_check, "_ATTEMPTS", 3)
     bench = Bench()
     bench.before_switch(lambda: bench.servers.insert(DAY))
-    late = bench.hot_store.before
+    lost: list[Multi] = []
 
-    def before(multi: Multi) -> None:
-        late(multi)
-        if any(isinstance(op, SetData) and op.data == b"HOT" for op in multi):
-            bench.servers.insert(DAY)
+    def loses(multi: Multi) -> bool:
+        if any(isinstance(op, SetData) and op.path == STATE and op.data == b"HOT" for op in multi):
+            lost.append(multi)
+            return True
+        return False
 
-    bench.hot_store.before = before
+    bench.hot_store.loses = loses
 
     assert bench.move().failed[DAY].gate is GateName.LATE_INSERT
 
     assert bench.hot.get(STATE)[0] == b"COLD"
+    assert len(lost) == 3
