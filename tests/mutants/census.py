@@ -15,13 +15,6 @@ _FORGET = "census/test_removal.py::test_partitions_are_not_forgotten_without_evi
 
 MUTANTS = (
     Mutant(
-        "a replica with a session is dropped",
-        _FILE,
-        "    if replica.has_session:\n        yield",
-        "    if False:\n        yield",
-        (_MISSING,),
-    ),
-    Mutant(
         "the znodes of another table are dropped with a replica",
         _FILE,
         "    if replica.stray:\n",

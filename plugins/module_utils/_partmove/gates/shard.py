@@ -106,7 +106,8 @@ SHARD_GATES: tuple[ShardGate, ...] = (
     ShardGate(
         GateName.REPLICAS_HEALTHY,
         "A replica that is down or lost may come back with parts of its own and detach these.",
-        "Start the replica and wait until replica_info reports caught_up, or drop the replica for good",
+        "Start the replica and wait until replica_info reports caught_up; drop the replica only if its server"
+        " is gone for good with its data",
         _replicas_unhealthy,
     ),
     ShardGate(

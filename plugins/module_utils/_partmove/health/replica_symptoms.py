@@ -194,9 +194,10 @@ REPLICA_SYMPTOMS = (
         Severity.ERROR,
         "Replica ... already exists: two tables, on one server or on two, are the same replica.",
         "system.replicas, the znode host of the replica",
-        "Give each table its own {replica} (macros), then DETACH and ATTACH or create the table again; first"
-        " remove the replica of a server that is gone for good; an earlier session of the same server ends by"
-        " itself",
+        "An earlier session of the same server ends by itself. Else give each table its own {replica}"
+        " (macros), then DETACH and ATTACH it; never DROP one of the two tables, which deletes the znodes of"
+        " both. Only if the server in the znode host is gone for good with its data, and no server has the"
+        " table, not even detached, run SYSTEM DROP REPLICA, which refuses a replica with a session",
         _replica_exists,
     ),
     Symptom(

@@ -99,13 +99,13 @@ _TEXTS = {
     ),
     TwinKind.RECORD_ELSEWHERE: Texts(
         "its record is about other tables: the twin has another name or path now, or was created again",
-        "Set twin to the name that the twin had when the record was written. If that twin is gone, delete"
-        " the znode of the finding, and audit again",
+        "Set twin to the name that the twin had when the record was written. Only if no server has that twin"
+        " any more, not even detached, delete the znode of the finding, and audit again",
     ),
     TwinKind.TABLE_GONE: Texts(
         "a record exists, and the hot ensemble no longer has its table",
-        "Check what the twin has of the partition. Delete the znode of the finding when nobody needs it"
-        " any more",
+        "Check what the twin has of the partition. Only if no server has the table any more, not even"
+        " detached, and nobody needs the record, delete the znode of the finding",
     ),
     TwinKind.EXCHANGED_IN_PART: Texts(
         "the names of the table and its twin are exchanged on this replica, and not on all",

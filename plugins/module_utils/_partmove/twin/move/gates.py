@@ -134,7 +134,7 @@ def refuse_activity(gate_input: GateInput) -> Refusal | None:
                 GateName.TWIN_AT_REST,
                 f"{tables.server}: {first_few(reasons)}",
                 "Wait until that is done (system.replication_queue, system.mutations, system.merges), attach"
-                " or drop detached parts, and run again",
+                " detached parts, or drop them only if nobody needs their rows, and run again",
             )
     return None
 

@@ -53,6 +53,7 @@ def unknown_state(problem: str, path: str) -> Refusal:
     return Refusal(
         GateName.TWIN_KNOWN,
         problem,
-        "Nothing was dropped because of it. Compare the parts of both tables, drop by name the parts whose"
-        f" rows are in both, delete the znode {path} of hot, and run again",
+        "Nothing was dropped because of it. Compare the parts of both tables on every replica, and drop by"
+        f" name only parts whose rows are all in the other table. Only then delete the znode {path} of hot,"
+        " and run again",
     )
