@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from mutants import audit_alarms
 from mutants.mutant import Mutant
 
 _AUDIT = "patched/audit/audit.py"
@@ -268,4 +269,5 @@ MUTANTS = (
         "if any(part.min_block >= other.min_block for other in each.active or ())}",
         ("patched/audit/test_detached.py",),
     ),
+    *audit_alarms.MUTANTS,
 )
