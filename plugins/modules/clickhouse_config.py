@@ -15,11 +15,12 @@ description:
     C(<auxiliary_zookeepers>) in the same way.
   - Inserts or removes bytes at the place of the element. All other bytes of a file stay unchanged, including
     comments, blank lines, line ends, byte order mark and encoding. The module parses the result before
-    writing. It fails if more than the element differs, or if a server would not find the element.
+    writing. It fails if more than the element differs, or if a server of any version that may load the files
+    would not find the element. It also fails with O(state=absent) if a server would still find the element.
   - The element may be in any file that the server merges, in several files, or be replaced in one file. An
-    optional reference without a value yields to a section, as in the server. Values that only a running
-    server can resolve, such as C(from_env), stay unchanged, and a warning explains why members were not
-    compared.
+    optional reference without a value yields to a section, as in the server. The module follows
+    C(<include incl>). Values that only a running server can resolve, such as C(from_env), stay unchanged, and
+    a warning explains why members were not compared.
   - An existing element is changed in its file and in its style. The options O(style), O(substitution) and
     O(drop_in) apply to a new element only.
   - With O(state=absent), the module removes its own additions so that the files are restored byte for byte.
@@ -27,7 +28,10 @@ notes:
   - ClickHouse reads these elements at its start. From version 20.12 on it also reads changes of
     C(<auxiliary_zookeepers>) while running, see M(olap.partmove.config_reload). This module does not restart
     the server.
-  - The module refuses a common address of hot and cold. One member with two names is not detected.
+  - The module refuses a common address of hot and cold, whatever element names the hot ensemble;
+    C(<zookeeper>), C(<keeper>) or C(<keeper_server>). One member with two names is not detected.
+  - With O(element=zookeeper), the module refuses an element beside C(<keeper>), with which a server does not
+    start, and one that would replace C(<keeper_server>) as the hot ensemble.
   - A file is replaced as a whole. Other names of the file (hard links) keep the former content, and a warning
     lists such files.
   - For a configuration in YAML the module reads the YAML files, and creates a drop-in file in XML.

@@ -1,21 +1,26 @@
 # Copyright: olap.partmove contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whatever configuration a real server loads, the module does, and the server then finds what is wanted.
+"""Every edit of the module is what real servers then find, and everything else stays; or it is refused.
 
-The result of each shape is in docs/reference/configurations.md, which has to say the same. A failure shows
-the row.
+What each server makes of each shape, and the module, is in docs/reference/configurations.md, which has to say
+the same. A failure shows the row.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.dialects import (
+    NEWEST,
+    OLDEST,
+    Dialect,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import (
     AUTO,
     ConfigChange,
@@ -34,42 +39,72 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.z
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from support.files.config_shapes import FOLDER_MARK, SHAPES, Shape
-from support.servers.config_reader import Reading, read_by_server
+from support.files.modern_shapes import MODERN_SHAPES
+from support.servers.config_reader import InstalledServer, Reading, Server, read_by_server
+from support.servers.downloads import NotToBeHad
+from support.servers.ladder.forked import ForkedProgram
+from support.servers.ladder.programs import Program
+from support.servers.ladder.rungs import RUNGS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "configurations.md"
-COLD, HOT = "cold_zookeeper", "zookeeper"
-SUBSTITUTIONS = {COLD: "cold-zookeeper-servers", HOT: "zookeeper-servers"}
+COLD, HOT, AUXILIARY = "cold_zookeeper", "zookeeper", "auxiliary_zookeepers/cold"
+SUBSTITUTIONS = {COLD: "cold-zookeeper-servers", HOT: "zookeeper-servers", AUXILIARY: "auxiliary-zookeepers"}
 COLD_HOSTS, NEW_HOSTS = ["c1", "c2"], ["zk1", "new"]
-# What the server loads and the module refuses, on purpose.
-REFUSED = {"an entity"}
-# Newer servers find substitutions there, so members are compared with these, too.
-SEEN_BY_OTHERS = {"root `<yandex>`, substitutions `<clickhouse>`"}
+OLD_SERVER = "18.16"
+VERSIONS = (OLD_SERVER, *(each.name for each in RUNGS if each.in_every_test))
+# Hosts of the hot ensemble in every shape that has one and that any server loads.
+HOT_MEMBER = ["zk1"]
+ALL_SHAPES = {**SHAPES, **MODERN_SHAPES}
 
 
 class Tried(NamedTuple):
-    """What came of a shape, as the page says it."""
+    """What came of a shape with one server, as the page says it."""
 
     server: str
     cold: str
     hot: str
+    member: str
 
 
 class Ground:
     """A configuration on disk, with the server that reads it."""
 
-    def __init__(self, shape: Shape, folder: Path, program: str) -> None:
+    def __init__(self, shape: Shape, folder: Path, version: str, server: Server) -> None:
         shape.write(folder)
         self.folder = folder
+        self.version = version
         self._shape = shape
-        self._program = program
+        self._server = server
         self._environment = {
             name: text.replace(FOLDER_MARK, str(folder)) for name, text in shape.environment.items()
         }
         self.files = ConfigFiles(str(folder / "config.xml"))
 
+    @property
+    def dialect(self) -> Dialect:
+        """How the server merges files."""
+        return OLDEST if self.version == OLD_SERVER else NEWEST
+
+    @property
+    def is_meant(self) -> bool:
+        """Whether the module has servers of the version in mind when it edits the configuration.
+
+        Versions such as 18.16 load the root <clickhouse>, which is newer than they are, but find no
+        substitutions below it.
+        """
+        try:
+            main = Config(self.files).main
+        except PartMoveError:
+            return False
+        return self.dialect.may_load(main.path, main.root_tag)
+
     def read(self) -> Reading:
         """What the server reads now."""
-        return read_by_server(self._program, self.folder / "config.xml", self._environment)
+        return read_by_server(self._server, self.folder / "config.xml", self._environment)
+
+    def hot_hosts(self, reading: Reading) -> list[str] | None:
+        """The hosts of the hot ensemble of the server."""
+        return reading.hosts(HOT) if self.dialect is OLDEST else reading.hot_hosts()
 
     def contents(self) -> dict[str, bytes]:
         """All files but those of the server."""
@@ -78,49 +113,86 @@ class Ground:
 
     def ensure(self, element: str, hosts: list[str] | None) -> ConfigChange:
         """Let the module put the hosts into the element, or take it out."""
-        style = Style(self._shape.style or AUTO, SUBSTITUTIONS[element], f"{element}.xml")
-        if hosts is None:
-            change = ensure_absent(self.files, element, style)
-        else:
-            change = ensure_present(self.files, element, ElementContent(tuple(map(Node, hosts))), style)
+        change = self.planned(element, hosts)
         replace_files(change.edits, self.files.main, backup=False)
         return change
 
+    def planned(self, element: str, hosts: list[str] | None) -> ConfigChange:
+        """What the module would do."""
+        name = AUTO if element == AUXILIARY else self._shape.style or AUTO
+        style = Style(name, SUBSTITUTIONS[element], f"{element.replace('/', '_')}.xml")
+        if hosts is None:
+            return ensure_absent(self.files, element, style)
+        return ensure_present(self.files, element, ElementContent(tuple(map(Node, hosts))), style)
+
     def shown(self, text: str) -> str:
         """The text without the path of the folder."""
-        return re.sub("(<[^ >]+>)", r"`\1`", text.replace(f"{self.folder}/", ""))
+        return re.sub("(<[^ >]+>|<[a-z_]+ [a-z_]+>)", r"`\1`", text.replace(f"{self.folder}/", ""))
 
 
-def try_shape(ground: Ground, name: str) -> Tried:
+def try_shape(ground: Ground) -> Tried:
     """Put a cold ensemble in and out, and then another hot one; assert what has to hold."""
-    before, contents = ground.read(), ground.contents()
+    before = ground.read()
     if before.root is None:
-        return Tried(f"does not start: {ground.shown(before.refusal)}", "-", "-")
-    hosts = before.hosts(HOT)
-    server = "loads" if hosts is None else f"loads, {', '.join(filter(None, hosts)) or 'no members'}"
-    if name in REFUSED:
-        with pytest.raises(PartMoveError) as refusal:
-            ground.ensure(COLD, COLD_HOSTS)
-        assert ground.contents() == contents
-        return Tried(server, f"refuses: {ground.shown(refusal.value.message)}", "-")
+        server = f"does not start: {ground.shown(before.refusal)}"
+    else:
+        hosts = ground.hot_hosts(before)
+        server = "loads" if hosts is None else f"loads, {', '.join(filter(None, hosts)) or 'no members'}"
+    _compare_views(ground, before)
+    member = _put_member(ground, before)
+    return Tried(server, _change_cold(ground, before), _change_hot(ground, before), member)
 
-    sections = Config(ground.files).sections(HOT)
-    is_known = not any(True for section in sections for _problem in section.problems())
-    if is_known and name not in SEEN_BY_OTHERS:
-        # The module sees what the server sees.
-        assert ([node.host for node in sections[0].nodes()] if sections else None) == hosts
-    change = ground.ensure(COLD, COLD_HOSTS)
-    after = ground.read()
-    assert after.hosts(COLD) == COLD_HOSTS
-    assert after.hosts(HOT) == hosts
-    assert after.without(COLD, SUBSTITUTIONS[COLD]) == before.without()
-    cold = _where(ground, change)
+
+def _compare_views(ground: Ground, before: Reading) -> None:
+    """The module sees what the server sees, wherever it knows all that the server knows."""
+    try:
+        view = Config(ground.files).view(ground.dialect)
+    except PartMoveError:
+        return
+    if before.root is None or view.problem:
+        assert before.root is None or not view.problem, view.problem
+        return
+    sections = view.sections(HOT)
+    problems = [problem for section in sections for problem in section.problems()]
+    if not problems and not view.unknown(HOT):
+        hosts = [node.host for node in sections[0].nodes()] if sections else None
+        assert hosts == before.hosts(HOT)
+
+
+def _put_member(ground: Ground, before: Reading) -> str:
+    """Give a member of hot to an auxiliary ensemble, which is never done without a word."""
+    try:
+        change = ground.planned(AUXILIARY, HOT_MEMBER)
+    except PartMoveError:
+        return "refused"
     if change.unknown:
-        cold += ", with a warning"
+        return "warning"
+    assert not ground.is_meant or before.root is None or HOT_MEMBER[0] not in (ground.hot_hosts(before) or [])
+    return "allowed"
+
+
+def _change_cold(ground: Ground, before: Reading) -> str:
+    contents = ground.contents()
+    try:
+        change = ground.ensure(COLD, COLD_HOSTS)
+    except PartMoveError as error:
+        assert ground.contents() == contents
+        return f"refuses: {ground.shown(error.message)}"
+    if before.root is not None and ground.is_meant:
+        after = ground.read()
+        assert after.hosts(COLD) == COLD_HOSTS
+        assert ground.hot_hosts(after) == ground.hot_hosts(before)
+        assert after.without(COLD, SUBSTITUTIONS[COLD]) == before.without(COLD, SUBSTITUTIONS[COLD])
     assert ground.ensure(COLD, COLD_HOSTS).edits == ()
-    ground.ensure(COLD, None)
+    done = _where(ground, change) + (", with a warning" if change.unknown else "")
+    try:
+        ground.ensure(COLD, None)
+    except PartMoveError as error:
+        done += f"; refuses to remove: {ground.shown(error.message)}"
+        for edit in change.edits:
+            Path(edit.path).write_bytes(edit.before or b"")
     assert ground.contents() == contents
-    return Tried(server, cold, _change_hot(ground, before))
+    return done
 
 
 def _change_hot(ground: Ground, before: Reading) -> str:
@@ -130,35 +202,52 @@ def _change_hot(ground: Ground, before: Reading) -> str:
     except PartMoveError as error:
         assert ground.contents() == contents
         return f"refuses: {ground.shown(error.message)}"
-    after = ground.read()
-    assert sorted(after.hosts(HOT) or []) == sorted(NEW_HOSTS)
-    assert after.without(HOT, SUBSTITUTIONS[HOT], *_names(change)) == before.without(
-        HOT, SUBSTITUTIONS[HOT], *_names(change)
-    )
+    if before.root is not None and ground.is_meant:
+        after = ground.read()
+        assert sorted(ground.hot_hosts(after) or []) == sorted(NEW_HOSTS)
+        own = (HOT, SUBSTITUTIONS[HOT], change.substitution)
+        assert after.without(*own) == before.without(*own)
     return _where(ground, change)
-
-
-def _names(change: ConfigChange) -> list[str]:
-    return [change.substitution] if change.substitution else []
 
 
 def _where(ground: Ground, change: ConfigChange) -> str:
     return " and ".join(ground.shown(edit.path) for edit in change.edits) or "nothing to do"
 
 
-def page_rows() -> Mapping[str, Tried]:
-    """The rows of the last table on the page."""
+def page_rows() -> Mapping[str, Mapping[str, Tried]]:
+    """The rows of the last table on the page: shape, version, what came of it."""
     table = PAGE.read_text(encoding="utf-8").partition("| Shape |")[2]
-    lines = [line for line in table.splitlines()[1:] if line.startswith("| ")]
+    lines = [line for line in table.splitlines()[1:] if line.startswith("| ") and "---" not in line]
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
-    return {name: Tried(*rest) for name, *rest in cells if name != "---"}
+    return {
+        name: {version: Tried(rest[at], *rest[len(VERSIONS) :]) for at, version in enumerate(VERSIONS)}
+        for name, *rest in cells
+    }
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_the_module_does_what_the_server_does(name: str, clickhouse: str, tmp_path: Path) -> None:
-    found = try_shape(Ground(SHAPES[name], tmp_path, clickhouse), name)
-    assert page_rows().get(name) == found, f"| {name} | {' | '.join(found)} |"
+@pytest.fixture(scope="module", params=VERSIONS)
+def version_and_server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Server]]:
+    """A version of ClickHouse, and a server of it."""
+    version: str = request.param
+    if version == OLD_SERVER:
+        yield version, InstalledServer(request.getfixturevalue("clickhouse"))
+        return
+    try:
+        program = ForkedProgram(version, Program.SERVER)
+    except NotToBeHad as error:
+        pytest.skip(f"NOT RUN: ClickHouse {version}: {error}")
+    with program:
+        yield version, program
+
+
+@pytest.mark.parametrize("name", ALL_SHAPES)
+def test_the_module_does_what_the_server_does(
+    name: str, version_and_server: tuple[str, Server], tmp_path: Path
+) -> None:
+    version, server = version_and_server
+    found = try_shape(Ground(ALL_SHAPES[name], tmp_path, version, server))
+    assert page_rows().get(name, {}).get(version) == found, f"{version}: | {name} | {' | '.join(found)} |"
 
 
 def test_the_page_has_every_shape_and_no_other() -> None:
-    assert list(page_rows()) == list(SHAPES)
+    assert list(page_rows()) == list(ALL_SHAPES)

@@ -299,4 +299,4 @@ SHAPES: Mapping[str, Shape] = {
         )
     },
 }
-"""A name for people, and the configuration."""
+"""A name for people, and the configuration; `modern_shapes` has more."""

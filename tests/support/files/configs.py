@@ -50,8 +50,8 @@ class MemoryConfig:
     def _merged(self, endings: tuple[str, ...]) -> list[str]:
         folder = PurePosixPath(self.main).parent
         folders = (folder / "conf.d", folder / "config.d")
-        paths = sorted(self.files)
-        return [path for path in paths if PurePosixPath(path).parent in folders and path.endswith(endings)]
+        paths = sorted(path for path in self.files if PurePosixPath(path).parent in folders)
+        return [path for path in paths if path.lower().endswith(endings)]
 
 
 def written(name: str) -> str:

@@ -9,15 +9,21 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from lxml import etree
 
+from support.servers.ladder.forked import Ended
+
 _SECONDS = 300
+# The exit status of a server that refuses <keeper> beside <zookeeper>.
+_EXCESSIVE_ELEMENT = 138
+# Of the sentences that were put around the first error, the innermost says it.
 _REASON = re.compile(
-    r"(?:Exception: )*(?:Failed to [a-z ]+ '[^']*': )?(?:\w*Exception: )*(?P<reason>.*?)(?: in '|\n|$)"
+    r".*(?:Exception: |Failed to [a-z ]+ '[^']*': )(?P<reason>.*?)"
+    r"(?: in '|, Stack trace|: while \w+ing |\n|$)"
 )
 
 
@@ -37,6 +43,17 @@ class Reading(NamedTuple):
         found = self.root.findall(tag)
         return [each.findtext("host", "") for each in found[0] if _is_node(each)] if found else None
 
+    def hot_hosts(self) -> list[str] | None:
+        """The hosts of the hot ensemble of a server of today; None when there is none."""
+        assert self.root is not None, self.refusal
+        for tag in ("zookeeper", "keeper"):
+            if self.root.find(tag) is not None:
+                return self.hosts(tag)
+        raft = self.root.find("keeper_server/raft_configuration")
+        if raft is None or self.root.findtext("keeper_server/use_cluster") == "false":
+            return None
+        return [each.findtext("hostname", "") for each in raft if str(each.tag).startswith("server")]
+
     def without(self, *tags: str) -> list[str]:
         """All else that the server has read, white space and comments left out."""
         assert self.root is not None, self.refusal
@@ -50,7 +67,36 @@ class Reading(NamedTuple):
         ]
 
 
-def read_by_server(program: str, main: Path, environment: Mapping[str, str]) -> Reading:
+class Server(Protocol):
+    """Starts a server with arguments and waits for its end."""
+
+    def call(self, arguments: Sequence[str], environment: Mapping[str, str], cwd: Path) -> Ended:
+        """Return the exit status, and what the server wrote."""
+
+
+class InstalledServer:
+    """Implements Server with a program of this machine."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+
+    def call(self, arguments: Sequence[str], environment: Mapping[str, str], cwd: Path) -> Ended:
+        """Return the exit status, and what the server wrote."""
+        done = subprocess.run(
+            [self._program, *arguments],
+            cwd=cwd,
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout)
+
+
+def read_by_server(server: Server, main: Path, environment: Mapping[str, str]) -> Reading:
     """Start the server with the file and see what it reads.
 
     The configuration names no file of users, and the folder "data" beside it as the path. So the server
@@ -58,20 +104,13 @@ def read_by_server(program: str, main: Path, environment: Mapping[str, str]) -> 
     """
     written = main.parent / "data" / "preprocessed_configs" / main.name
     written.unlink(missing_ok=True)
-    done = subprocess.run(
-        [program, f"--config-file={main}"],
-        cwd=main.parent,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_SECONDS,
-        check=False,
-    )
+    ended = server.call([f"--config-file={main}"], environment, main.parent)
+    if ended.status == _EXCESSIVE_ELEMENT:
+        return Reading("Both ZooKeeper and Keeper are specified", None)
     if written.exists():
         parser = etree.XMLParser(huge_tree=True)
         return Reading("", etree.fromstring(written.read_bytes(), parser))
-    found = _REASON.match(done.stderr + done.stdout)
+    found = _REASON.search(ended.written)
     return Reading(found["reason"] if found else "it ended", None)
 
 

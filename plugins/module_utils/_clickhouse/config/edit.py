@@ -17,9 +17,10 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from ..._partmove.errors import FormatError, PartMoveError
-from .checks import check_disjoint, check_effective
+from .checks import check_disjoint, check_editable, check_effective, check_gone, check_hot_element
+from .dialects import ROOTS
 from .draft import Draft, FileEdit, below_root
-from .files import ROOTS, Config, ConfigSource, only_child
+from .files import Config, ConfigSource, only_child
 from .names import OTHER_ELEMENT, tagged
 from .removal import MARK, new_file, remove_element, remove_leftover
 from .sections import Occurrence
@@ -93,10 +94,10 @@ def ensure_present(source: ConfigSource, element: str, desired: ElementContent, 
     """
     config = Config(source)
     unknown = check_disjoint(config, element, desired)
+    check_hot_element(config, element, desired)
     draft = Draft(config)
     change = _ensure(draft, element, desired, style)
-    if draft.edits():
-        check_effective(draft, element, desired)
+    check_effective(draft, element, desired)
     return change._replace(
         edits=draft.edits(), nodes=desired.nodes, read=tuple(config.paths()), unknown=tuple(unknown)
     )
@@ -113,14 +114,16 @@ def ensure_absent(source: ConfigSource, element: str, style: Style) -> ConfigCha
     occurrences = [
         occurrence
         for occurrence in config.occurrences(element)
-        if "remove" not in occurrence.element.attributes
+        # The server merges nothing into config.xml that the attribute could remove there.
+        if "remove" not in occurrence.element.attributes or occurrence.file is config.main
     ]
     # From last to first: a removal moves the elements after it.
     for occurrence in reversed(occurrences):
         remove_element(draft, occurrence, occurrences)
     if not occurrences:
         remove_leftover(draft, style.substitution)
-    return ConfigChange(draft.edits(), "absent", read=tuple(config.paths()))
+    unknown = check_gone(draft, element)
+    return ConfigChange(draft.edits(), "absent", read=tuple(config.paths()), unknown=tuple(unknown))
 
 
 def _ensure(draft: Draft, element: str, desired: ElementContent, style: Style) -> ConfigChange:
@@ -170,13 +173,7 @@ def _reference_without_value(config: Config, element: str, style: Style) -> Occu
 def _correct(draft: Draft, occurrence: Occurrence, desired: ElementContent) -> None:
     """Give the only occurrence of an element the desired content."""
     file, element = occurrence
-    unmanaged = {"from_zk", "from_env"} & set(element.attributes)
-    if unmanaged:
-        raise FormatError(
-            f"<{element.tag}> in {occurrence} has the attribute {min(unmanaged)}, which this module does"
-            " not manage",
-            remedy="Write the element without it, or edit it by hand",
-        )
+    check_editable(draft.before, occurrence)
     if "incl" not in element.attributes:
         xml = draft.editable(file)
         draft.put(xml, edits_to(xml, element, desired), below_root(element).tag)

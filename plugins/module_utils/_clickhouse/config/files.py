@@ -10,21 +10,20 @@ attributes from the file that <include_from> names.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ..._partmove.errors import FormatError, PartMoveError
-from .sections import Document, MergedElement, Occurrence, SubstitutionValue, merge_elements, resolve
+from .dialects import DIALECTS, MERGED_SUFFIXES, ROOTS, Dialect, is_yaml
+from .sections import Document, MergedElement, Occurrence, SubstitutionValue
+from .view import IncludeFrom, View
 from .xml_document import XmlFile
 from .xml_scan import Element
-from .yaml_document import YamlFile, is_yaml
-from .zookeeper_element import SUBSTITUTIONS
+from .yaml_document import YamlFile
 
-DEFAULT_SUBSTITUTIONS_PATH = "/etc/metrika.xml"
-ROOTS = ("yandex", "clickhouse")
 _OLD_ROOT = ROOTS[0]
-_INCLUDE_FROM = "include_from"
 
 
 class ConfigSource(Protocol):
@@ -38,17 +37,6 @@ class ConfigSource(Protocol):
 
     def read(self, path: str) -> bytes | None:
         """Return the content of the file; None if it does not exist. Raises PartMoveError."""
-
-
-class IncludeFrom(NamedTuple):
-    """The file with the values of ``incl`` attributes.
-
-    path: empty if there is no such file, or if its path is unknown.
-    problem: why the path is unknown; else empty.
-    """
-
-    path: str
-    problem: str = ""
 
 
 class Config:
@@ -68,7 +56,7 @@ class Config:
             )
         self.main = main
         self.drop_ins = [self._merged(path) for path in self._drop_in_paths()]
-        self._include_from: IncludeFrom | None = None
+        self._views: tuple[View, ...] | None = None
 
     @property
     def merged(self) -> list[Document]:
@@ -85,23 +73,35 @@ class Config:
         known = {file.path: file for file in self.merged if isinstance(file, XmlFile)}
         return Config(self._source, {**self._known, **known, **edited})
 
-    def sections(self, element: str) -> list[MergedElement]:
-        """Return the server's ``element`` or ``parent/element`` below the root; the first counts.
+    def views(self) -> tuple[View, ...]:
+        """Return the configuration as each range of server versions reads it, newest last.
 
-        Raises FormatError if the content of the parent is unknown.
+        Versions that do not load it are left out. Raises FormatError if no version loads it.
         """
-        tag, _slash, name = element.partition("/")
-        found = (resolve(each, self.value_of) for each in merge_elements(tag, self.merged))
-        known = [each for each in found if each is not None]
-        if not name:
-            return known
-        # The server reads only the first parent.
-        for each in known[:1]:
-            if each.problem:
-                raise FormatError(
-                    f"The content of <{tag}> is unknown: {each.problem}", remedy="Edit it by hand"
-                )
-        return [child for each in known[:1] for child in each.named(name)]
+        if self._views is None:
+            views = [
+                self.view(dialect)
+                for dialect in DIALECTS
+                if dialect.may_load(self.main.path, self.main.root_tag)
+            ]
+            loading = tuple(view for view in views if not view.problem)
+            if not loading:
+                raise FormatError(views[-1].problem, remedy="Give both files the same root")
+            self._views = loading
+        return self._views
+
+    def view(self, dialect: Dialect) -> View:
+        """Return the configuration as the servers of the dialect read it."""
+        return View(dialect, self.main, self.drop_ins, self._xml)
+
+    @property
+    def newest(self) -> View:
+        """The configuration as the newest servers that load it read it."""
+        return self.views()[-1]
+
+    def sections(self, element: str) -> list[MergedElement]:
+        """Return the elements of the newest servers, as `View.sections` does."""
+        return self.newest.sections(element)
 
     def occurrences(self, element: str) -> list[Occurrence]:
         """Return all elements called ``element`` or ``parent/element``, as they are written in the files."""
@@ -121,46 +121,15 @@ class Config:
 
     def include_from(self) -> IncludeFrom:
         """Return the file with the values of ``incl`` attributes."""
-        if self._include_from is None:
-            self._include_from = self._find_include_from()
-        return self._include_from
-
-    def _find_include_from(self) -> IncludeFrom:
-        elements = merge_elements(_INCLUDE_FROM, self.merged) if self.main.root_tag in ROOTS else []
-        if not elements:
-            return IncludeFrom(DEFAULT_SUBSTITUTIONS_PATH)
-        first = elements[0]
-        attributes = [name for name in SUBSTITUTIONS if name in first.attributes]
-        where = f"<{_INCLUDE_FROM}> in {first.occurrences[-1]}"
-        if attributes:
-            return IncludeFrom(
-                "", f"{where} has the attribute {attributes[0]}, which only the server can resolve"
-            )
-        path = first.text.strip()
-        if path and not path.startswith("/"):
-            return IncludeFrom("", f"{where} depends on the folder that the server is started in")
-        if is_yaml(path):
-            return IncludeFrom("", f"{where} names a YAML file, which this collection does not read")
-        return IncludeFrom(path)
+        return self.newest.include_from()
 
     def substitutions(self) -> XmlFile | None:
         """Return the file with the values of ``incl`` attributes; None if unknown or missing."""
-        path = self.include_from().path
-        return self._xml(path) if path else None
+        return self.newest.substitutions()
 
     def value_of(self, substitution: str) -> SubstitutionValue:
         """Return the value of the substitution."""
-        problem = self.include_from().problem
-        file = self.substitutions()
-        if problem or file is None or file.root_tag not in ROOTS:
-            return SubstitutionValue(None, problem)
-        # A server would follow a path here, but nobody writes one.
-        if "/" in substitution:
-            return SubstitutionValue(
-                None, f"The substitution {substitution} is a path, which is not followed here"
-            )
-        found = file.named(substitution)
-        return SubstitutionValue(Occurrence(file, found[0])) if found else SubstitutionValue()
+        return self.newest.value_of(substitution)
 
     def supports_substitutions(self) -> bool:
         """Whether every server version would find a substitution written by this collection."""
@@ -178,9 +147,9 @@ class Config:
         for path, file in self._known.items():
             if file is None:
                 found.discard(path)
-            elif PurePosixPath(path).parent == folder:
+            elif PurePosixPath(path).parent == folder and path.lower().endswith(MERGED_SUFFIXES):
                 found.add(path)
-        return sorted(found)
+        return sorted(found, key=os.fsencode)
 
     def _merged(self, path: str) -> Document:
         file = self._file(path)

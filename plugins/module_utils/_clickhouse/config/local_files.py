@@ -18,10 +18,8 @@ from pathlib import Path
 from types import TracebackType
 
 from ..._partmove.errors import PartMoveError
+from .dialects import MERGED_SUFFIXES
 from .draft import FileEdit
-
-# Versions of ClickHouse without YAML ignore the last two.
-_MERGED = (".xml", ".conf", ".yaml", ".yml")
 
 
 class ConfigFiles:
@@ -31,12 +29,12 @@ class ConfigFiles:
         self.main = main
 
     def drop_ins(self) -> list[str]:
-        """Return the paths of the files that are merged into config.xml, in the order of merging."""
+        """Return the paths of the files that some server merges into config.xml, in the order of merging."""
         found: list[Path] = []
         for folder in map(Path, self.drop_in_folders()):
             with self._listing(folder):
                 found += [each for each in folder.iterdir() if self._is_merged(each)]
-        return sorted(map(str, found))
+        return sorted(map(str, found), key=os.fsencode)
 
     def read(self, path: str) -> bytes | None:
         """Return the content of the file; None if it does not exist."""
@@ -75,7 +73,7 @@ class ConfigFiles:
 
     def _is_merged(self, path: Path) -> bool:
         # Newer servers skip a dangling link, and older servers do not start with it.
-        return path.suffix in _MERGED and not path.name.startswith(".") and path.is_file()
+        return path.suffix.lower() in MERGED_SUFFIXES and not path.name.startswith(".") and path.is_file()
 
     @contextlib.contextmanager
     def _listing(self, folder: Path) -> Iterator[None]:

@@ -7,13 +7,15 @@
 from __future__ import annotations
 
 COLD_ELEMENT, HOT_ELEMENT, AUXILIARY_ELEMENT = "cold_zookeeper", "zookeeper", "auxiliary_zookeepers"
+KEEPER_ELEMENT, KEEPER_SERVER_ELEMENT = "keeper", "keeper_server"
+ENSEMBLE_ELEMENTS = (COLD_ELEMENT, HOT_ELEMENT, AUXILIARY_ELEMENT, KEEPER_ELEMENT, KEEPER_SERVER_ELEMENT)
 DEFAULT_SUBSTITUTIONS = {
     COLD_ELEMENT: "cold-zookeeper-servers",
     HOT_ELEMENT: "zookeeper-servers",
     AUXILIARY_ELEMENT: "auxiliary-zookeepers",
 }
 OTHER_ELEMENT = {COLD_ELEMENT: HOT_ELEMENT, HOT_ELEMENT: COLD_ELEMENT, AUXILIARY_ELEMENT: HOT_ELEMENT}
-"""Element → the element that must not have a member in common with it, both below the root."""
+"""Element → the element beside which a new one is written, both below the root."""
 
 
 def tagged(element: str) -> str:

@@ -63,15 +63,21 @@ class XmlFile:
             )
         found = _LINE_END.search(self.text)
         self.line_end = found[0] if found else b"\n"
+        # Names of children are requested often, and a large file has many children.
+        self._by_tag: dict[str, list[Element]] = {}
 
     @property
     def root_tag(self) -> str:
         """The name of the root."""
         return self.root.tag
 
-    def named(self, tag: str) -> list[Element]:
-        """Return the children of the root with the tag, complete with their descendants."""
-        return [self._whole(child) for child in self.root.named(tag)]
+    def named(self, *tags: str) -> list[Element]:
+        """Return the children of the root with one of the tags, complete with their descendants."""
+        if not self._by_tag:
+            for child in self.root.children:
+                self._by_tag.setdefault(child.tag, []).append(child)
+        found = [child for tag in tags for child in self._by_tag.get(tag, ())]
+        return [self._whole(child) for child in sorted(found, key=_start_of)]
 
     def uses_of(self, substitution: str) -> int:
         """Count the elements with this substitution."""
@@ -189,6 +195,10 @@ class XmlFile:
             written.update(text[child.start : child.end])
         around = text[: self.root.start], text[self.root.end :]
         return self._scan.digest.without(tag), [*around, written.digest()]
+
+
+def _start_of(element: Element) -> int:
+    return element.start
 
 
 def _read_by_lxml(text: bytes, path: str) -> Digest:

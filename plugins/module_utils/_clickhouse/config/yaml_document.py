@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..._partmove.errors import FormatError
+from .dialects import ROOTS
 from .xml_scan import Element
 
 try:
@@ -19,18 +20,11 @@ try:
 except ImportError:
     yaml = None  # type: ignore[assignment]
 
-# The root that a server gives to a file without a root, and the tags that it accepts as a root.
-_ROOT = "clickhouse"
-_ROOTS = (_ROOT, "yandex")
-_ENDINGS = (".yaml", ".yml")
+# The root that a server gives to every file.
+_ROOT = ROOTS[1]
 _ATTRIBUTE = "@"
 # With aliases, a small file can stand for a very large one.
 _MOST_ELEMENTS = 100_000
-
-
-def is_yaml(path: str) -> bool:
-    """Whether a server reads the file as YAML."""
-    return path.endswith(_ENDINGS)
 
 
 class YamlFile:
@@ -50,9 +44,19 @@ class YamlFile:
         """The name of the root."""
         return _ROOT
 
-    def named(self, tag: str) -> list[Element]:
-        """Return the children of the root with the tag. Raises FormatError if the file cannot be parsed."""
-        return self._parsed().named(tag) if self._contains(tag) else []
+    def named(self, *tags: str) -> list[Element]:
+        """Return the children of the root with one of the tags. Raises FormatError if it cannot be parsed."""
+        if not any(map(self._contains, tags)):
+            return []
+        root = self._parsed()
+        for child in root.children:
+            if child.tag in ROOTS and any(each.tag in tags for each in child.children):
+                raise FormatError(
+                    f"{self.path} has the key {child.tag} in line {child.start}, below which a server finds"
+                    " nothing: the file itself is the root",
+                    remedy=f"Remove the key {child.tag}, and the indentation of the lines below it",
+                )
+        return [child for child in root.children if child.tag in tags]
 
     def uses_of(self, substitution: str) -> int:
         """Count the elements with this substitution."""
@@ -100,9 +104,7 @@ class YamlFile:
                     f"{self.path} stands for more than {_MOST_ELEMENTS} elements", remedy="Edit it by hand"
                 )
             pending += _fill(element, node)
-        # The file may also contain the root itself.
-        first = root.children[0] if len(root.children) == 1 else root
-        return first if first.tag in _ROOTS and first.children else root
+        return root
 
 
 def _fill(element: Element, node: Any) -> Iterator[tuple[Any, Element]]:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -33,8 +35,12 @@ class Node(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Host and port; equal for equal members."""
-        return f"{self.host.lower()}:{self.port}"
+        """Host and port; equal for equal members, however they are spelled."""
+        host = self.host.strip().lower().rstrip(".")
+        if host.startswith("["):
+            with contextlib.suppress(ValueError):
+                host = f"[{ipaddress.IPv6Address(host.strip('[]'))}]"
+        return f"{host}:{self.port.strip()}"
 
 
 @dataclass(frozen=True)
@@ -160,7 +166,9 @@ def edits_to(file: XmlFile, element: Element, desired: ElementContent) -> list[S
 
 
 def _node_of(child: Element, path: str) -> Node:
-    for each in (child, *child.children):
+    # Other children, such as <availability_zone>, stay as they are.
+    parts = [part for part in child.children if part.tag in {"host", "port", "secure"}]
+    for each in (child, *parts):
         _refuse_substitution(each, path)
     texts = {each.tag: each.text for each in child.children}
     return Node(

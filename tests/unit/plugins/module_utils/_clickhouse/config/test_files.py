@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.dialects import (
+    DIALECTS,
+    NEWEST,
+    OLDEST,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.files import Config, only_child
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.xml_document import XmlFile
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import Node
@@ -49,7 +54,7 @@ def test_an_element_with_incl_says_what_the_substitution_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "files", [{}, {"metrika": "<yandex><y/></yandex>"}, {"metrika": "<other><x/></other>"}]
+    "files", [{}, {"metrika": "<yandex><y/></yandex>"}, {"metrika": "<other><y/></other>"}]
 )
 def test_a_missing_substitution_has_no_value(files: dict[str, str]) -> None:
     assert config("<zookeeper incl='x' optional='1'/>", **files).sections("zookeeper") == []
@@ -63,7 +68,7 @@ def test_a_missing_substitution_has_no_value(files: dict[str, str]) -> None:
     [
         ("", METRIKA),
         ("<include_from>/a.xml</include_from>", "/a.xml"),
-        ("<include_from> /a.xml\n</include_from><include_from>/b.xml</include_from>", "/a.xml"),
+        ("<include_from>/a.xml</include_from><include_from>/b.xml</include_from>", "/a.xml"),
         (f"<include_from>{MAIN}</include_from>", MAIN),
         ("<include_from/>", ""),
     ],
@@ -84,6 +89,10 @@ def test_of_files_of_substitutions_that_of_the_last_file_counts() -> None:
     ("main", "problem"),
     [
         ("<include_from>a.xml</include_from>", "depends on the folder that the server is started in"),
+        (
+            "<include_from> /a.xml\n</include_from>",
+            "has white space around the path, with which no server starts",
+        ),
         ("<include_from from_env='X'/>", "has the attribute from_env, which only the server can resolve"),
         ("<include_from>/a.yaml</include_from>", "names a YAML file, which this collection does not read"),
     ],
@@ -94,6 +103,22 @@ def test_an_unknown_file_of_substitutions(main: str, problem: str) -> None:
     assert unknown.value_of("x").problem == unknown.include_from().problem
     assert unknown.paths() == [MAIN]
     assert not unknown.supports_substitutions()
+
+
+def test_versions_differ_in_the_root_of_substitutions() -> None:
+    both = config("<zookeeper incl='x' optional='1'/>", metrika=f"<other><x>{NODES}</x></other>")
+    counts = [len(both.view(dialect).sections("zookeeper")) for dialect in DIALECTS]
+    assert counts == [0, 1, 1]
+
+
+def test_versions_that_do_not_load_the_files_are_left_out() -> None:
+    assert [view.dialect for view in config("", drop_in="<company/>").views()] == [OLDEST]
+    own = {MAIN: b"<company/>", DROP_IN: b"<yandex/>"}
+    assert [view.dialect for view in Config(MemoryConfig(own)).views()] == [OLDEST, NEWEST]
+    with pytest.raises(
+        FormatError, match="^.*a.xml has the root <company>, with which versions since 24 do not start"
+    ):
+        Config(MemoryConfig({MAIN: b"<clickhouse/>", DROP_IN: b"<company/>"})).views()
 
 
 def test_substitutions_may_be_in_a_file_that_is_merged() -> None:

@@ -10,10 +10,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config import yaml_document
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.xml_scan import Element
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.yaml_document import (
-    YamlFile,
-    is_yaml,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.yaml_document import YamlFile
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 
 TEXT = b"""# comment
@@ -99,11 +96,16 @@ def test_unknown_text_is_refused(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("root", ["clickhouse", "yandex"])
-def test_a_root_may_be_written_or_not(root: str) -> None:
-    (found,) = YamlFile("f", f"{root}:\n  zookeeper: {{node: {{host: a}}}}\n".encode()).named("zookeeper")
-    assert flat(found)[3] == ["node", {}, "", ["host", {}, "a"]]
-    assert YamlFile("f", f"{root}:\n  zookeeper: 1\nother: 2\n".encode()).named("zookeeper") == []
+def test_a_root_of_its_own_is_refused_if_the_element_is_below_it(root: str) -> None:
+    """A server makes another root around it, and so finds no element there."""
+    file = YamlFile("f", f"a: 1\n{root}:\n  zookeeper: {{node: {{host: a}}}}\n".encode())
+    with pytest.raises(
+        FormatError, match=f"^f has the key {root} in line 2, below which a server finds nothing"
+    ):
+        file.named("zookeeper", "include")
+    assert file.named("host") == []
 
 
-def test_which_files_are_yaml() -> None:
-    assert [is_yaml(name) for name in ("a.yaml", "a.yml", "a.xml", "yaml")] == [True, True, False, False]
+def test_several_names_come_in_the_order_of_the_file() -> None:
+    file = YamlFile("f", b"include: {'@incl': x}\nzookeeper: 1\nb: 2\n")
+    assert [each.tag for each in file.named("zookeeper", "include")] == ["include", "zookeeper"]

@@ -1,0 +1,64 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A program of the ladder that is called many times, without loading its library each time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from support.servers.ladder import fork_launch
+from support.servers.ladder.programs import ENVIRONMENT, Program
+from support.servers.ladder.rungs import rung
+
+
+class Ended(NamedTuple):
+    """A call that came to its end: the exit status, and what the program wrote."""
+
+    status: int
+    written: str
+
+
+class ForkedProgram:
+    """A program of a version, loaded once.
+
+    Raises:
+        NotToBeHad: this machine does not have the version.
+    """
+
+    def __init__(self, version: str, program: Program) -> None:
+        name, entry_point = program.value
+        self._process = subprocess.Popen(
+            [sys.executable, "-S", fork_launch.__file__, str(rung(version).library()), entry_point, name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> ForkedProgram:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.communicate()
+
+    def call(self, arguments: Sequence[str], environment: Mapping[str, str], cwd: Path) -> Ended:
+        """Call the program and wait for its end."""
+        given = {
+            "arguments": list(arguments),
+            "environment": {**ENVIRONMENT, **environment},
+            "cwd": str(cwd),
+        }
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(given) + "\n")
+        self._process.stdin.flush()
+        return Ended(**json.loads(self._process.stdout.readline()))
