@@ -53,3 +53,11 @@ def test_names_of_folders(folder: str, detached: bool) -> None:
 def test_no_server_can_be_asked_for_a_replica_in_cold_alone() -> None:
     first, second, third = replica(), replica("r2"), replica("r3", in_hot=False, cold=A)
     assert others_of(partition(first, second, third), first) == [second]
+
+
+@pytest.mark.parametrize("third", [replica("r3"), replica("r3", disk=None)], ids=["without parts", "silent"])
+def test_one_other_server_with_the_part_is_enough(third: ReplicaEvidence) -> None:
+    first, second = replica(detached=A), replica("r2", disk=A)
+
+    assert is_detached_by_server(partition(first, third, second), first, PART)
+    assert not is_detached_by_server(partition(first, third), first, PART)
