@@ -29,7 +29,8 @@ options:
     type: list
     elements: str
   root:
-    description: Read all tables at and below this path; V(/) for all tables.
+    description: Read all tables at and below this path; V(/) for all tables. If hot has no table there, the
+      module fails.
     type: str
   partitions:
     description:

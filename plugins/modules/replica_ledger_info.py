@@ -30,7 +30,8 @@ options:
     type: list
     elements: str
   root:
-    description: Read all tables at and below this path; V(/) for all tables.
+    description: Read all tables at and below this path; V(/) for all tables. If hot has no table there, the
+      module fails.
     type: str
   host:
     description: Read only shard paths with a replica that this server activated last, according to the znode

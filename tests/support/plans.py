@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from kazoo.client import KazooClient
 
@@ -57,7 +59,7 @@ _AS_SPARK = """#!/bin/sh
 while [ "$1" != --plan ]; do shift; done
 cp {planned} "$2"
 echo "partition_classify: wrote {count} rows to $2" >&2
-echo "{{\\"plan\\": \\"$2\\", \\"changed\\": true}}"
+sed "s|THE_PLAN|$2|" {summary}
 """
 
 
@@ -74,6 +76,36 @@ def as_spark_submit(folder: Path, hot: KazooClient, wanted: Mapping[tuple[str, s
     planned, program = folder / "planned.jsonl", folder / "spark-submit"
     origin = origin_in(hot)
     write_plan(planned, rows, policy_digest=digest, source="zookeeper", origin=origin, as_of=later)
-    program.write_text(_AS_SPARK.format(planned=planned, count=len(rows)))
+    summary = folder / "summary.json"
+    summary.write_text(json.dumps(_summary_of(rows)) + "\n")
+    program.write_text(_AS_SPARK.format(planned=planned, count=len(rows), summary=summary))
     program.chmod(0o755)
     return program
+
+
+def _summary_of(rows: Sequence[PlanRow]) -> dict[str, Any]:
+    """What the job prints about the rows, all of which are in hot."""
+    cold = [row for row in rows if row.state is State.COLD]
+    sums = {
+        "partitions": len(cold),
+        "parts": 2 * len(cold),
+        "znodes": 2 * len(cold),
+        "bytes": 192 * len(cold),
+    }
+    nothing = dict.fromkeys(sums, 0)
+    return {
+        "plan": "THE_PLAN",
+        "report": None,
+        "changed": True,
+        "rows": len(rows),
+        "cold": len(cold),
+        "hot": len(rows) - len(cold),
+        "to_move": sums,
+        "to_merge": nothing | {"statements": []},
+        "to_reheat": nothing,
+        "busy": nothing,
+        "left_alone": nothing,
+        "complete": True,
+        "unread": {"count": 0, "first": []},
+        "rules": [],
+    }

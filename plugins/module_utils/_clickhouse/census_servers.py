@@ -63,6 +63,11 @@ def query_servers(clients: Sequence[ClickHouseClient]) -> list[ServerAnswer]:
         return list(pool.map(_query, clients))
 
 
+def hidden_tables(client: ClickHouseClient) -> str:
+    """Return why the server may have replicated tables that the user does not see; empty if it has none."""
+    return _replicas(client)[1]
+
+
 def _query(client: ClickHouseClient) -> ServerAnswer:
     try:
         return _answer(client)

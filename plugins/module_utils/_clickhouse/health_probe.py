@@ -24,6 +24,7 @@ from .._partmove.health.facts import (
     TableKey,
 )
 from .auxiliary import auxiliary_tables
+from .census_servers import hidden_tables
 from .client import ClickHouseClient, QueryRefused
 from .server_probe import HttpServerProbe
 from .system_zookeeper import SystemZookeeper
@@ -58,6 +59,10 @@ class HttpHealthProbe:
             parts_to_delay=int(limits.get("parts_to_delay_insert", 0)),
             parts_to_throw=int(limits.get("parts_to_throw_insert", 0)),
         )
+
+    def hidden(self) -> str:
+        """Return why the server may have replicated tables that the user does not see; empty otherwise."""
+        return hidden_tables(self._client)
 
     def replicas(self, *, with_log: bool = True) -> list[ReplicaStatus]:
         """Return the replicated tables, sorted by database and name.

@@ -12,6 +12,7 @@ from .._partmove.formats.sql import literal
 from .._partmove.patched.ledger.enter import SeenActivation, ServedReplica
 from .._partmove.patched.ledger.ledger import ReplicaKey
 from .auxiliary import auxiliary_tables
+from .census_servers import hidden_tables
 from .client import ClickHouseClient, QueryRefused
 
 
@@ -39,6 +40,10 @@ class HttpServerProbe:
             for shard_path, replica, database, table, read_only, expired in rows
             if (database, table) not in auxiliary
         ]
+
+    def hidden(self) -> str:
+        """Return why the server may have replicated tables that the user does not see; empty otherwise."""
+        return hidden_tables(self._client)
 
     def version(self) -> str:
         """Return the version of the server."""

@@ -18,7 +18,13 @@ from .._partmove.shard.overview import PartitionOverview, Registered, read_overv
 from .._partmove.text import format_time
 from .._partmove.tree.ports import ZnodeStore
 from .resources import Resources, coordination_root
-from .shard_paths import DeniedZnodes, shard_paths_below, with_ensembles_checked
+from .shard_paths import (
+    DeniedZnodes,
+    given_shard_paths,
+    no_table,
+    shard_paths_below,
+    with_ensembles_checked,
+)
 
 
 class PartInfo:
@@ -27,9 +33,9 @@ class PartInfo:
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Read the options of the module. Raises FormatError for invalid values."""
+        """Read the options of the module. Raises PartMoveError for invalid values."""
         self._root: str | None = params["root"]
-        self._shard_paths = sorted(set(params["shard_paths"] or ()))
+        self._shard_paths = given_shard_paths(params["shard_paths"])
         self._only = _partition_ids(params["partitions"])
         self._with_parts = params["details"] == "parts"
         self._has_cold = params["cold"] is not None
@@ -56,10 +62,14 @@ class PartInfo:
         hot.sync("/")
         if cold is not None:
             cold.sync("/")
+        paths = 0
         for shard_path in with_ensembles_checked(hot, cold, self._paths(hot)):
             self._inspect(hot, cold, shard_path)
+            paths += 1
         for each in self._denied.outside(()):
             self._unreadable.append({"shard_path": each.path, "reason": each.reason, "remedy": each.remedy})
+        if self._root is not None and not paths and not self._unreadable:
+            raise no_table(self._root)
 
     def _paths(self, hot: ZnodeStore) -> Iterator[str]:
         if self._root is None:

@@ -20,7 +20,7 @@ from .._partmove.formats.layout import check_shard_path
 from .._partmove.formats.names import check_partition_id
 from .._partmove.lease.lease import LeaseKeeper, confirm_lease
 from .._partmove.shard.location import Location
-from .._partmove.text import parse_duration
+from .._partmove.text import first_few, parse_duration
 from .._partmove.tree.ports import Clock, ZnodeStore
 from .merge_table import MergeTable, Replica
 from .merges_file import Merge, merges_in
@@ -93,6 +93,12 @@ class PartitionMerge:
         """Merge the partitions; in check mode only list them."""
         hot, cold = resources.open_pair()
         sets = self._replica_sets(hot, cold)
+        if self._requested and not sets:
+            paths = first_few(dict.fromkeys(each.shard_path for each in self._requested))
+            raise NoSuchTable(
+                f"There is no replicated table at {paths} in the hot ensemble",
+                remedy="Correct the chroot of hot, or make a new report",
+            )
         if resources.check_mode:
             self._simulate()
             return
@@ -278,9 +284,11 @@ def _requested(params: Mapping[str, Any]) -> Iterator[Merge]:
         with Path(params["src"]).open(encoding="utf-8") as lines:
             yield from dict.fromkeys(merges_in(lines, params["src"]))
     except (OSError, UnicodeDecodeError) as error:
+        path = Path(params["src"])
+        where = str(path) if path.is_absolute() else f"{path} in {Path.cwd()}"
         raise FormatError(
-            f"{params['src']} cannot be read: {getattr(error, 'strerror', None) or error}",
-            remedy="Give the path of a merges.sql on the host that runs the module",
+            f"{where} cannot be read: {getattr(error, 'strerror', None) or error}",
+            remedy="Give the absolute path of a merges.sql on the host that runs the module",
         ) from error
 
 

@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from .._clickhouse.health_probe import HttpHealthProbe
+from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.health.cold_presence import ColdPresence
 from .._partmove.health.diagnosis import diagnose, has_caught_up, is_healthy
@@ -67,6 +68,10 @@ class ReplicaInfo:
         server = probe.server(self._params["patched_sign"])
         has_zookeeper = server.zookeeper_problem is None
         replicas = probe.replicas(with_log=has_zookeeper)
+        hidden = "" if replicas else probe.hidden()
+        if hidden:
+            # Its last sentence is the remedy. A server without any table is healthy: a new one, for example.
+            raise PartMoveError(f"No replicated table could be checked: {hidden}")
         # Hot and cold have no znodes of tables in an auxiliary ensemble.
         in_hot = [each for each in replicas if not each.is_auxiliary]
         presence = self._presence(resources, in_hot)

@@ -14,7 +14,7 @@ from .._clickhouse.server_probe import HttpServerProbe
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.lease.two_ensembles import check_different_history
-from .._partmove.patched.ledger.enter import Admission, Requirements, look_up_replicas
+from .._partmove.patched.ledger.enter import Admission, Requirements, ServedReplica, look_up_replicas
 from .._partmove.patched.ledger.entry import ColdEnsemble
 from .._partmove.patched.ledger.ledger import EntryChange, Ledger, ReplicaKey, not_ready
 from .._partmove.patched.ledger.live_replica import LiveReplica, ServerName, read_live_replicas
@@ -96,7 +96,7 @@ class ReplicaLedger:
             self._given,
             self._params["renew"],
         )
-        self._read_replicas(hot, cold, [each.key for each in probe.replicas()])
+        self._read_replicas(hot, cold, [each.key for each in _served(probe)])
         admission = Admission(hot, cold, ledger, probe, resources.clock)
         admission.enter(requirements, self._withdrawal.changes)
 
@@ -112,7 +112,7 @@ class ReplicaLedger:
         if self._given is not None:
             return self._given
         if self._server is None:
-            return [each.key for each in self._probe().replicas()]
+            return [each.key for each in _served(self._probe())]
         # Without the sync a new replica could be missed, and keep its entry when its server is replaced.
         hot.sync("/")
         keys = [
@@ -137,6 +137,16 @@ class ReplicaLedger:
             "before": before,
             "after": ABSENT if change.after is None else READY,
         }
+
+
+def _served(probe: HttpServerProbe) -> Collection[ServedReplica]:
+    """Return the replicas of the server. Raises PartMoveError if the user may see no table at all."""
+    replicas = probe.replicas()
+    hidden = "" if replicas else probe.hidden()
+    if hidden:
+        # Its last sentence is the remedy.
+        raise PartMoveError(f"No replica of the server could be read: {hidden}")
+    return replicas
 
 
 def server_name_of(params: Mapping[str, Any]) -> ServerName | None:

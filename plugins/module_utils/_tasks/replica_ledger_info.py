@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .._partmove.errors import FormatError
-from .._partmove.formats.layout import ShardLayout, check_shard_path
+from .._partmove.formats.layout import ShardLayout
 from .._partmove.patched.ledger.entry import ColdEnsemble, parse_entry
 from .._partmove.patched.ledger.ledger import Ledger, not_ready
 from .._partmove.patched.ledger.live_replica import LiveReplica, read_live_replicas, table_of
@@ -20,7 +20,7 @@ from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .replica_ledger import server_name_of
 from .resources import Resources, coordination_root
-from .shard_paths import shard_paths_below, with_ensembles_checked
+from .shard_paths import given_shard_paths, shard_paths_below, with_ensembles_checked
 
 
 class ReplicaLedgerInfo:
@@ -32,7 +32,7 @@ class ReplicaLedgerInfo:
         """Read the options of the module. Raises FormatError for invalid values."""
         self._params = params
         self._coordination_root = coordination_root(params)
-        self._shard_paths = [check_shard_path(each) for each in sorted(set(params["shard_paths"] or ()))]
+        self._shard_paths = given_shard_paths(params["shard_paths"])
         self._server = server_name_of(params)
         self._shards: list[dict[str, Any]] = []
 

@@ -11,6 +11,7 @@ oldest Python with which Ansible runs modules. A Python too old for the tasks fa
 from __future__ import annotations
 
 import gc
+import json
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -71,9 +72,26 @@ def run(module: AnsibleModule, make_task: Callable[[Mapping[str, Any]], Task]) -
     result = {} if task is None else task.result()
     if not module._diff:
         result.pop("diff", None)
+    _warn_of_masked_names(module, result)
     if failure:
         module.fail_json(**{**result, "msg": failure})
     module.exit_json(**result)
+
+
+def _warn_of_masked_names(module: AnsibleModule, result: Mapping[str, Any]) -> None:
+    """Warn if Ansible is about to mask names in the result, because they have a password in them.
+
+    No result has a password. But Ansible masks the text of a password wherever it occurs, so that shard paths
+    and labels of metrics would be wrong without a word.
+    """
+    text = json.dumps(result, ensure_ascii=False, default=str)
+    if any(
+        secret and json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret in module.no_log_values
+    ):
+        module.warn(
+            "A password or credential of the options is part of a name in the result. Ansible shows ********"
+            " in its place, also in files and metrics that are made of the result. Use another password."
+        )
 
 
 def refuse_old_python(version: tuple[int, int, int], program: str) -> None:

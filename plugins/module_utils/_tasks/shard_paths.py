@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from .._partmove.errors import AccessDenied, PartMoveError
+from .._partmove.errors import AccessDenied, NoSuchTable, PartMoveError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.lease.two_ensembles import check_different_history
 from .._partmove.shard.inventory import find_paths_in_cold, find_shard_paths
@@ -23,10 +23,24 @@ def shard_paths_below(
 ) -> Iterator[str]:
     """Yield every shard path below a znode of hot, except below /zookeeper and the coordination root.
 
-    Without ``denied`` an unreadable znode raises AccessDenied: for tasks that must not miss a table.
-    ``denied`` receives these errors instead.
+    Without ``denied`` an unreadable znode raises AccessDenied: for tasks that must not miss a table. Such a
+    task also ends with NoSuchTable if there is no table at all. ``denied`` receives these errors instead, and
+    its owner has to notice that there is none.
     """
-    return find_shard_paths(hot, root, without={"/zookeeper", coordination_root}, denied=denied)
+    is_empty = True
+    for path in find_shard_paths(hot, root, without={"/zookeeper", coordination_root}, denied=denied):
+        is_empty = False
+        yield path
+    if is_empty and denied is None:
+        raise no_table(root)
+
+
+def no_table(root: str) -> NoSuchTable:
+    """Return the error of a task that found no table: its success would be an answer about nothing."""
+    return NoSuchTable(
+        f"There is no replicated table at or below {root} in the hot ensemble",
+        remedy="Correct the root, or the chroot of hot",
+    )
 
 
 def cold_paths_below(

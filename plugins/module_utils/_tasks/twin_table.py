@@ -47,7 +47,8 @@ class TwinTables:
         shard_path, error = next(iter(self._refused.items()))
         others = len(self._refused) - 1
         more = f" So {'were' if others > 1 else 'was'} {others} more, see refused." if others else ""
-        return f"Of {len(self._shard_paths)} tables {shard_path} was refused. {error}{more}"
+        of = f"Of {len(self._shard_paths)} tables " if len(self._shard_paths) > 1 else ""
+        return f"{of}{shard_path} was refused. {error}{more}"
 
     def result(self) -> dict[str, Any]:
         """Return the created and the existing twins so far."""

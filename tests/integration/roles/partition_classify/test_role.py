@@ -65,6 +65,29 @@ REFUSED = {
 """A value that cannot be, by the variable of the role."""
 
 
+def test_a_driver_python_of_notebooks_does_no_harm_and_the_result_is_shown(
+    role: Role, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The spark-submit of pip starts this program, also for jobs that are no notebooks."""
+    monkeypatch.delenv("SPARK_HOME")
+    monkeypatch.setenv("PYSPARK_DRIVER_PYTHON", "jupyter")
+    monkeypatch.setenv("PYSPARK_DRIVER_PYTHON_OPTS", "notebook")
+    run = role.run("--check")
+    assert run.status == 0, run.told
+    path, result = role.facts()
+    assert result["to_move"]["znodes"] == 1
+    assert (
+        f'"msg": "Plan {path}: 2 partitions, 1 COLD and 1 HOT. To move: 1 with 1 znode. To bring back: 0.'
+        ' Busy: 0. Left alone by the policy: 0."' in run.output
+    )
+
+
+def test_a_check_run_that_fails_leaves_no_folder(role: Role) -> None:
+    run = role.run("--check", policy={"version": 1, "defaults": {"no_such_rule": 1}})
+    assert run.status == 2, run.told
+    assert list(role.folder.glob("partition_classify.*")) == []
+
+
 @pytest.fixture(scope="module")
 def attempts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What Ansible wrote of the attempt to run the role with each of those; all are made in one run."""

@@ -33,7 +33,8 @@ class TwinAuditReport(Findings[TwinRow, TwinKind]):
         rows = self.seen_twice()
         if rows:
             places = first_few([f"{row.shard_path} {row.partition}" for row in rows], MOST_SHOWN)
-            yield f"Rows that readers of both tables may see twice are in {len(rows)} partitions: {places}"
+            partitions = "1 partition" if len(rows) == 1 else f"{len(rows)} partitions"
+            yield f"Rows that readers of both tables may see twice are in {partitions}: {places}"
 
     def urgent_families(self) -> Iterator[Family]:
         """Yield the metric of rows that readers may see twice."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,16 +29,28 @@ def report_place(folder: Path | None) -> str | None:
 def prepare_report(folder: Path) -> None:
     """Create the report's folder at the start of the job, before reading.
 
-    Raises PlanError when Jinja2 is missing, and when the folder is not writable.
+    Raises PlanError when Jinja2 is missing or cannot be imported, and when the folder is not writable.
     """
-    if find_spec("jinja2") is None:
-        raise PlanError(
-            "The Python of the job lacks the package jinja2, needed for the report",
-            remedy="Install Jinja2 for this Python, or run without a report",
-        )
+    _check_jinja2()
     with file_errors_as(partial(_unwritable, folder)):
         folder.mkdir(parents=True, exist_ok=True)
         check_writable(folder)
+
+
+def _check_jinja2() -> None:
+    """Import Jinja2: a version that does not fit another package is found by its import alone."""
+    remedy = "Install Jinja2 for this Python, or run without a report"
+    if find_spec("jinja2") is None:
+        raise PlanError(
+            "The Python of the job lacks the package jinja2, needed for the report", remedy=remedy
+        )
+    try:
+        import_module("jinja2")
+    except Exception as error:  # a package may raise anything while it is imported
+        raise PlanError(
+            f"The Python of the job cannot import the package jinja2, needed for the report: {error}",
+            remedy=remedy,
+        ) from error
 
 
 def write_report(figures: ReportFigures, merges: Iterable[MergeFigures], folder: Path) -> None:

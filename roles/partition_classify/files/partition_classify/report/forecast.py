@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from statistics import median_low
+from statistics import median
 from typing import NamedTuple
 
 from .figures import ForecastFigures, HotFigures, MonthCount, MonthForecast
@@ -78,7 +78,7 @@ def month_text(month: int) -> str:
 
 def _typical(months: Sequence[MonthZnodes], znodes: Callable[[MonthZnodes], int]) -> int:
     """Return the median, so that a single month with bulk loads or moves has little weight."""
-    return median_low(map(znodes, months))
+    return round(median(map(znodes, months)))
 
 
 def _part(number: int, part: int, whole: int) -> int:

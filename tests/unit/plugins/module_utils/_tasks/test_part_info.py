@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     FormatError,
     NoSuchTable,
+    PartMoveError,
     SameEnsemble,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_info import PartInfo
@@ -114,6 +115,22 @@ def test_tables_below_a_root_are_found_and_unreadable_ones_listed() -> None:
     assert odd["shard_path"] == "/clickhouse/odd"
     assert "tmp_insert" in odd["reason"]
     assert odd["remedy"]
+
+
+def test_a_root_without_tables_and_an_empty_list_are_refused() -> None:
+    bench = Bench()
+    bench.hot.create("/elsewhere", b"")
+    with pytest.raises(NoSuchTable, match="There is no replicated table at or below /elsewhere"):
+        inspect(bench, shard_paths=None, root="/elsewhere")
+    with pytest.raises(PartMoveError, match="shard_paths is empty"):
+        inspect(bench, shard_paths=[])
+
+
+def test_a_root_that_may_not_be_read_is_listed() -> None:
+    bench = Bench()
+    bench.hot_store.denied = {"/"}
+    result = inspect(bench, shard_paths=None, root="/")
+    assert [each["shard_path"] for each in result["unreadable"]] == ["/"]
 
 
 def test_a_table_given_by_name_must_exist() -> None:

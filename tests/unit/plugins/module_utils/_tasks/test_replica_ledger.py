@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.server_probe import HttpServerProbe
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     FormatError,
     NoSuchReplica,
@@ -127,6 +128,20 @@ def test_nothing_is_withdrawn_while_a_partition_is_cold(bench: Bench) -> None:
 def test_an_unknown_host_is_reported(bench: Bench) -> None:
     with pytest.raises(NoSuchReplica, match="^No replica below /clickhouse in hot is registered by r7"):
         withdrawn(bench, host="r7", root="/clickhouse")
+    assert entered(bench) == ["r1", "r2"]
+
+
+@pytest.mark.parametrize("options", [{}, {"state": "present", "patched_sign": "SELECT 1"}])
+def test_a_server_that_shows_no_table_to_the_user_is_no_server_without_tables(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    """The withdrawal of no replica would be an answer of success before a downgrade."""
+    monkeypatch.setattr(HttpServerProbe, "replicas", lambda _probe: [])
+    monkeypatch.setattr(
+        HttpServerProbe, "hidden", lambda _probe: "it hides tables. GRANT SHOW", raising=False
+    )
+    with pytest.raises(PartMoveError, match="^No replica of the server could be read: it hides tables"):
+        withdrawn(bench, **options)
     assert entered(bench) == ["r1", "r2"]
 
 

@@ -13,6 +13,8 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     FormatError,
     NoSuchReplica,
+    NoSuchTable,
+    PartMoveError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
     Ledger,
@@ -116,6 +118,15 @@ def test_tables_below_a_root_with_a_replica_of_a_host(bench: Bench) -> None:
     assert [each["shard_path"] for each in some["shards"]] == [PATH]
     with pytest.raises(NoSuchReplica, match="^No replica of these tables in hot is registered by r9:9009"):
         inspect(bench, host="r9", interserver_port=9009)
+
+
+def test_a_root_without_tables_allows_no_downgrade(bench: Bench) -> None:
+    """A wrong root or chroot must not say that no partition is cold."""
+    bench.hot.create("/elsewhere", b"")
+    with pytest.raises(NoSuchTable, match="There is no replicated table at or below /elsewhere"):
+        inspect(bench, shard_paths=None, root="/elsewhere")
+    with pytest.raises(PartMoveError, match="shard_paths is empty"):
+        inspect(bench, shard_paths=[])
 
 
 @pytest.mark.parametrize("options", [{"shard_paths": ["a"]}, {"coordination_root": ""}])

@@ -77,6 +77,40 @@ def end_of(
     return ended.value.code, result
 
 
+class NamingTask(CountingTask):
+    """A task whose result names a table."""
+
+    def result(self) -> dict[str, Any]:
+        """Name a table."""
+        return {"changed": False, "tables": [{"shard_path": "/clickhouse/tables/01/hits"}]}
+
+
+@pytest.mark.parametrize(
+    ("password", "is_masked"), [("tables", True), ("hits", True), ("Tr0ub4dor", False), ("", False)]
+)
+@pytest.mark.parametrize("failure", ["", "It failed."])
+def test_a_password_that_is_part_of_names_is_warned_of(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    password: str,
+    is_masked: bool,
+    failure: str,
+) -> None:
+    """Ansible masks it in the result, so that paths and labels of metrics are wrong."""
+    warned: list[str] = []
+    # Ansible keeps warnings for the whole process.
+    monkeypatch.setattr(AnsibleModule, "warn", lambda _module, text: warned.append(text))
+    spec = {"server": {"type": "dict", "options": {"password": {"type": "str", "no_log": True}}}}
+    with patch_module_args({"server": {"password": password}}), pytest.raises(SystemExit):
+        run(AnsibleModule(argument_spec=spec), lambda _params: NamingTask(nothing, failure))
+    result = json.loads(capsys.readouterr().out)
+    assert ("********" in json.dumps(result["tables"])) is is_masked
+    assert [text.partition(" is part of a name in the result.")[1] != "" for text in warned] == [
+        True
+    ] * is_masked
+    assert not any(password and password in text for text in warned)
+
+
 @pytest.fixture(autouse=True)
 def _signals_are_heeded() -> Iterator[None]:
     """Without this fixture SIGINT would be ignored if the tests run in the background of a shell."""

@@ -24,6 +24,30 @@ def test_python_without_jinja2_fails_before_reading(tmp_path: Path, monkeypatch:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(PlanError, match="lacks the package jinja2"):
         prepare_report(tmp_path / "report")
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("from markupsafe import soft_unicode_of_old", "cannot import name 'soft_unicode_of_old'"),
+        ("import a_package_that_is_not_there", "No module named 'a_package_that_is_not_there'"),
+        ("raise AttributeError('no Markup')", "no Markup"),
+    ],
+)
+def test_a_jinja2_that_cannot_be_imported_fails_before_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
+) -> None:
+    """As with a jinja2 and a markupsafe that do not fit each other."""
+    broken = tmp_path / "site" / "jinja2"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text(f"{code}\n")
+    for name in [each for each in sys.modules if each.partition(".")[0] == "jinja2"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(str(broken.parent))
+    with pytest.raises(PlanError, match="cannot import the package jinja2, needed for the report: ") as error:
+        prepare_report(tmp_path / "report")
+    assert reason in error.value.message
+    assert not (tmp_path / "report").exists()
     assert not (tmp_path / "report").exists()
 
 

@@ -98,3 +98,9 @@ def test_past_covers_two_years_at_most() -> None:
     assert found is not None
     assert len(found.so_far) == 24
     assert found.so_far[0] == MonthCount(month_text(NOW - 23), 7)
+
+
+def test_growth_of_an_even_number_of_months_is_the_mean_of_the_middle_two() -> None:
+    found = forecast_of(months(*map(MonthZnodes, (100, 100, 300, 400, 0))), NOW, hot(now=900))
+    assert found is not None
+    assert (found.months_counted, found.znodes_per_month) == (4, 200)
