@@ -245,6 +245,11 @@ operations:
   elements: str
   sample:
     - "hot: set /clickhouse/tables/01/hits/block_numbers/20191201/State to 'HOT'"
+seconds:
+  description: How long the repair of the shard paths took, waits for locks and load included.
+  returned: always
+  type: float
+  sample: 3.9
 backup:
   description: Path of the backup file of O(shard_path); empty if no znode was deleted or changed.
   returned: always

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +16,7 @@ import pytest
 from kazoo.security import make_acl
 
 from support.ansible.role_runs import changed
+from support.html_page import Page, check_page
 from support.servers.moving import Mover
 from support.servers.operator import Operator
 from support.servers.registered import Registry
@@ -21,6 +24,8 @@ from support.servers.replicated import ReplicatedTable, TableMaker
 from support.servers.zookeeper import Ensemble
 
 DAY, OTHER, DROPPED = "20191201", "20191202", "20190101"
+DROPPED_STEP = r"1\. dropped: 1 shard path, 1 partition, 2 parts of replicas"
+FOREIGN_STEP = r"2\. foreign: 1 shard path, 2 partitions, 4 parts of replicas"
 
 pytestmark = [
     pytest.mark.long(minutes=2),
@@ -68,7 +73,7 @@ def operator(table: ReplicatedTable, hot: Ensemble, cold: Ensemble, tmp_path: Pa
 def test_all_kinds_are_repaired_in_one_run(
     table: ReplicatedTable, operator: Operator, registry: Registry, tmp_path: Path
 ) -> None:
-    backup = tmp_path / "backup"
+    backup, page = tmp_path / "backup", tmp_path / "repair.html"
     backup.mkdir()
     variables: dict[str, Any] = {
         "partmove_repair_kind": "all",
@@ -76,25 +81,18 @@ def test_all_kinds_are_repaired_in_one_run(
         "partmove_repair_backup": str(backup),
         "partmove_repair_disks_are_mounted": True,
         "partmove_repair_quiet": "0",
+        "partmove_repair_page": str(page),
     }
     rows = [table.rows(number) for number in (0, 1)]
 
-    checked = operator.play("repair", "partmove_repair", variables, "--check")
-    assert changed(checked) == 1, checked.told
-    assert "Plan: 2 kinds to repair, in this order." in checked.output
-    assert "1. dropped: 1 shard path, 1 partition, 2 parts of replicas" in checked.output
-    assert "2. foreign: 1 shard path, 2 partitions, 4 parts of replicas" in checked.output
-    assert "Rounds: 1 (check mode: the first one)." in checked.output
+    check_mode_shows_the_plan(operator, variables)
+    assert not page.exists()
     assert list(backup.iterdir()) == []
 
     # No server shows the dropped part, whose disk may not be mounted.
-    blind = operator.play(
-        "repair", "partmove_repair", {**variables, "partmove_repair_disks_are_mounted": False}
-    )
-    assert changed(blind) == 0, blind.told
-    assert "dropped: left without partmove_repair_disks_are_mounted where no disk has a part." in blind.output
-    assert "then run part_repair with disks_are_mounted." in blind.output
+    leave_what_is_not_confirmed(operator, variables)
     assert registry.cold.exists(f"{table.path}/replicas/r1/parts/{DROPPED}_0_0_0")
+    assert shown(page) == (1, False, {"dropped": ("2", "2", "0"), "foreign": ("4", "4", "0")})
 
     # The servers show no hashes, so foreign parts are left without a confirmation.
     unconfirmed = operator.play("repair", "partmove_repair", variables)
@@ -103,6 +101,10 @@ def test_all_kinds_are_repaired_in_one_run(
     assert "  dropped: 2" in unconfirmed.output
     assert "Left: 2 partitions." in unconfirmed.output
     assert "run part_repair with without_hashes" in unconfirmed.output
+
+    # The page goes on, with the audit before the first run.
+    assert shown(page) == (2, False, {"dropped": ("2", "0", "2"), "foreign": ("4", "4", "0")})
+    assert "run part_repair with without_hashes" in page.read_text()
 
     confirmed = {**variables, "partmove_repair_without_hashes": True}
     done = operator.play("repair", "partmove_repair", confirmed)
@@ -115,10 +117,82 @@ def test_all_kinds_are_repaired_in_one_run(
     assert registry.hot.get(f"{table.path}/block_numbers/{OTHER}/State")[0] == b"COLD"
     assert [table.rows(number) for number in (0, 1)] == rows
 
+    assert re.search(r"Time: foreign [\d.]+ s, cold_unmarked [\d.]+ s\.", done.output)
+    repaired = {"dropped": ("2", "0", "2"), "foreign": ("4", "0", "4"), "cold_unmarked": ("0", "0", "2")}
+    assert shown(page) == (3, True, {**repaired, "cold": ("0", "4", "0")})
+
+    # What is finished is not continued.
     again = operator.play("repair", "partmove_repair", confirmed)
     assert changed(again) == 0, again.told
+    assert shown(page) == (1, True, {"cold": ("4", "4", "0")})
     assert "Plan: 0 kinds to repair." in again.output
     assert "Rounds: 0." in again.output
+
+
+def check_mode_shows_the_plan(operator: Operator, variables: dict[str, Any]) -> None:
+    """Expect the kinds with their estimates, and the operations."""
+    checked = operator.play("repair", "partmove_repair", variables, "--check")
+    assert changed(checked) == 1, checked.told
+    assert "Plan: 2 kinds to repair, in this order." in checked.output
+    estimate = r"; about [\d.]+ s, at most"
+    assert re.search(DROPPED_STEP + estimate + " 0 znodes to write and 6 to delete", checked.output)
+    assert re.search(FOREIGN_STEP + estimate + " 1 znode to write and 0 to delete", checked.output)
+    assert re.search(r"Estimate: about [\d.]+ s by the time of this audit", checked.output)
+    assert "Rounds: 1 (check mode: the first one)." in checked.output
+
+
+def leave_what_is_not_confirmed(operator: Operator, variables: dict[str, Any]) -> None:
+    """Expect that nothing is repaired without a word about the disks."""
+    unconfirmed = {**variables, "partmove_repair_disks_are_mounted": False}
+    blind = operator.play("repair", "partmove_repair", unconfirmed)
+    assert changed(blind) == 0, blind.told
+    assert "dropped: left without partmove_repair_disks_are_mounted where no disk has a part." in blind.output
+    assert "then run part_repair with disks_are_mounted." in blind.output
+
+
+def shown(page: Path) -> tuple[int, bool, dict[str, tuple[str, ...]]]:
+    """Return the number of runs, whether they are finished, and kind → findings before, now and repaired."""
+    text = page.read_text()
+    check_page(text)
+    state = json.loads(Path(f"{page}.json").read_text())
+    assert ("Finished" in Page(text).words) is state["finished"]
+    row = re.compile(
+        r'data-label="Kind"><span[^>]*>(\w+)</span></th>' + r'<td class="n"[^>]*>([\d,]+)</td>' * 3
+    )
+    return state["runs"], state["finished"], {kind: tuple(rest) for kind, *rest in row.findall(text)}
+
+
+@pytest.mark.parametrize(
+    ("variables", "text", "message"),
+    [
+        ({"partmove_repair_kind": "ghost"}, "", "partmove_repair_page is for partmove_repair_kind all."),
+        ({}, "a page of somebody", "is no state of an earlier repair. Give another partmove_repair_page"),
+        ({}, '{"format": "olap.partmove/repair-page", "version": 12}', "is no state of an earlier repair."),
+    ],
+    ids=["one kind", "another file", "another version"],
+)
+def test_a_page_that_cannot_be_written(
+    table: ReplicatedTable,
+    operator: Operator,
+    tmp_path: Path,
+    variables: dict[str, Any],
+    text: str,
+    message: str,
+) -> None:
+    page = tmp_path / "repair.html"
+    Path(f"{page}.json").write_text(text)
+    given: dict[str, Any] = {
+        "partmove_repair_kind": "all",
+        "partmove_repair_shard_paths": [table.path],
+        "partmove_repair_backup": str(tmp_path),
+        "partmove_repair_page": str(page),
+        **variables,
+    }
+    run = operator.play("repair", "partmove_repair", given)
+    assert run.status != 0
+    assert message in run.output
+    assert not page.exists()
+    assert Path(f"{page}.json").read_text() == text
 
 
 def test_a_table_that_may_not_be_written_keeps_no_other_and_fails_the_play_at_its_end(
@@ -133,8 +207,9 @@ def test_a_table_that_may_not_be_written_keeps_no_other_and_fails_the_play_at_it
     denied.fill(["2019-12-01"])
     denied.settle()
     registry.set_state(denied, DAY, b"COLD")
-    epochs = f"/partmove/epochs/{quote(denied.path, safe='')}"
-    registry.hot.create(epochs, b"", [make_acl("world", "anyone", read=True)], makepath=True)
+    registry.hot.ensure_path("/partmove/epochs")
+    epoch = f"/partmove/epochs/{quote(denied.path, safe='')}"
+    registry.hot.create(epoch, b"", [make_acl("world", "anyone", read=True)])
     variables: dict[str, Any] = {
         "partmove_repair_kind": "all",
         "partmove_repair_shard_paths": [denied.path, table.path],

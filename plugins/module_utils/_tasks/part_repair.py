@@ -101,6 +101,7 @@ class PartRepair:
         self._pace = PaceOptions.of(params)
         self._options = self._read_options()
         self._done: list[str] = []
+        self._seconds = 0.0
         self._check_mode = False
 
     @property
@@ -131,6 +132,7 @@ class PartRepair:
                 if each.error is not None
             ],
             "operations": list(self._done),
+            "seconds": round(self._seconds, 1),
             "backup": backups[0] if self._is_single and backups else "",
             "backups": backups,
             "diff": {
@@ -166,7 +168,9 @@ class PartRepair:
         with journalled_run(journal, "part_repair", (hot, cold), work, self._counts):
             for shard in self._shards:
                 if shard.error is None:
+                    begun = resources.clock.now()
                     self._repair(context, shard, progress)
+                    self._seconds += max(0.0, resources.clock.now() - begun)
 
     def _check_ensembles(self, hot: ZnodeStore, cold: ZnodeStore) -> None:
         """Check before the first write that hot and cold are two ensembles with at least one of the tables.

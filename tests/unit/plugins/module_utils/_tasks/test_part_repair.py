@@ -66,6 +66,7 @@ def test_check_repair_and_repair_again(unmarked: Repairs) -> None:
         "left": [],
         "failed_shard_paths": [],
         "operations": OPERATIONS,
+        "seconds": 0.0,
         "backup": "",
         "backups": [],
         "diff": {
