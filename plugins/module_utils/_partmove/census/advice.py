@@ -114,8 +114,8 @@ _TEXTS = {
         " system.merge_tree_settings and in SHOW CREATE TABLE, and lower a high value. If the values are low,"
         " no server clears the log: check in system.replicas for a leader (is_leader) that is not"
         " is_readonly, and search its error log for the cleanup thread. A restart of the server, or DETACH"
-        " and ATTACH TABLE, starts the thread anew; with a cold ensemble only if part_audit_info finds no unsafe"
-        " restart. Do not delete entries yourself: a replica that still reads them is then lost",
+        " and ATTACH TABLE, starts the thread anew; with a cold ensemble only if part_audit_info finds no"
+        " unsafe restart. Do not delete entries yourself: a replica that still reads them is then lost",
     ),
     AdviceKind.LONG_QUEUE: _Texts(
         "the replica has a session but does not execute the entries of its queue",
