@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.owner import Owner
@@ -61,6 +63,16 @@ FORMER, ANOTHER = FindingKind.FORMER_TABLE, FindingKind.ANOTHER_REPLICA
             id="one replica has a part in cold alone, which no repair may remove",
         ),
         pytest.param(
+            partition(replica(), replica("r2", cold=A), replica("r9", in_hot=False, cold=B), state="COLD"),
+            [FindingKind.EMPTY, FindingKind.GHOST, ANOTHER],
+            id="parts of a replica that is gone are no rest of a dropped partition",
+        ),
+        pytest.param(
+            partition(replica(hot=A, cold=A, disk=A), replica("r2", hot=A, disk=A), state="HOT"),
+            [FindingKind.COPIES_LEFT, FindingKind.COPIES_LEFT],
+            id="one replica has a copy",
+        ),
+        pytest.param(
             partition(replica(cold=A, disk=A), cold_is_known=False),
             [FindingKind.COLD_UNMARKED],
             id="a part in cold alone without State",
@@ -74,6 +86,19 @@ def test_kinds_of_all_replicas(evidence: PartitionEvidence, kinds: list[FindingK
 def test_only_copies_may_wait() -> None:
     assert not judge(partition(replica(hot=A, disk=A)))["r1"].can_wait
     assert not judge(partition(replica(cold=A, disk=A)))["r1"].can_wait
+
+
+@pytest.mark.parametrize(("state_at", "copy_at", "waits"), [(1000, 0, True), (0, 1000, True), (0, 0, False)])
+def test_copies_may_wait_since_the_newest_write(state_at: int, copy_at: int, waits: bool) -> None:
+    now = 1000 + SECONDS_COPIES_MAY_STAY - 1
+    copied = replace(replica(hot=A, cold=A, disk=A), cold_mtime=copy_at * 1000)
+    evidence = partition(copied, state="HOT")
+    assert evidence.state is not None
+    state = evidence.state._replace(stat=evidence.state.stat._replace(mtime=state_at * 1000))
+
+    verdict = judge(replace(evidence, state=state, now=float(now)))["r1"]
+
+    assert (verdict.kind, verdict.can_wait) == (FindingKind.COPIES_LEFT, waits)
 
 
 def test_copies_may_stay_for_two_days() -> None:

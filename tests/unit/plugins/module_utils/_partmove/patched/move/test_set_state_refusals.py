@@ -19,6 +19,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
     ServerCheck,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.set_state import (
+    NoSuchPartition,
     StateChange,
     StateRefused,
     StateSetter,
@@ -109,3 +110,14 @@ def test_the_servers_are_asked_again_under_the_lease(bench: Bench) -> None:
     with pytest.raises(StateRefused, match=r"replica r1 has the active parts \[\]"):
         set_state(bench, State.COLD, AskServers(Losing(bench)))
     assert bench.hot.get(STATE)[0] == b"HOT"
+
+
+@pytest.mark.parametrize("wanted", State)
+def test_a_partition_that_the_table_does_not_have_is_refused(bench: Bench, wanted: State) -> None:
+    before = bench.hot_ensemble.data()
+    setter = StateSetter(
+        bench.hot_store, bench.cold_store, bench.context.leases, AssumeActive(), ShardLayout(PATH)
+    )
+    with pytest.raises(NoSuchPartition):
+        setter.set("19700101", wanted)
+    assert bench.hot_ensemble.data() == before

@@ -81,3 +81,18 @@ def test_a_switch_is_not_undone_where_cold_is_behind_a_drop(bench: Bench) -> Non
     assert bench.move(DAY).failed[DAY].gate is GateName.LATE_INSERT
     assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == [f"{DAY}_2_2_0", f"{OTHER}_0_0_0"]
     assert bench.hot.exists(bench.part(name=PART)) is None
+
+
+def test_a_state_that_is_deleted_while_the_answer_is_lost_is_made_again(bench: Bench) -> None:
+    left = [True]
+
+    def loses(multi: Multi) -> bool:
+        if not (switches(multi) and left):
+            return False
+        bench.hot.delete(f"{PATH}/block_numbers/{DAY}/State")
+        return left.pop()
+
+    bench.hot_store.loses = loses
+
+    assert bench.move(DAY).moved.keys() == {DAY}
+    assert bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[0] == b"COLD"
