@@ -77,7 +77,7 @@ def given_shard_paths(given: Sequence[str] | None) -> list[str]:
     if given is not None and not given:
         raise PartMoveError(
             "shard_paths is empty, so no table would be inspected",
-            remedy="Give the shard paths of tables, or root instead",
+            remedy="Give the shard paths of tables",
         )
     return sorted({ShardLayout(path).path for path in given or ()})
 

@@ -12,7 +12,6 @@ from typing import Any
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.pair_servers import HttpPairServers
 from .._clickhouse.twin_creation import TwinPlace, TwinSteps, plan_twins
-from .._partmove.formats.layout import check_shard_path
 from .._partmove.text import parse_duration
 from .._partmove.twin.move.partition import TwinOptions
 from .._partmove.twin.move.report import MovedTwin, TwinReport
@@ -25,6 +24,7 @@ from .journal_file import journalled_run
 from .pacing import PaceOptions
 from .progress import Progress
 from .resources import LockOptions, Resources, SystemClock
+from .shard_paths import given_shard_paths
 from .twin_move_result import TwinTally
 from .twin_table import twin_as_result
 
@@ -43,7 +43,7 @@ class TableMove:
         min_age = float(parse_duration(params["min_age"], "min_age"))
         self._options = TwinOptions(min_age, params["stop_merges"])
         self._max_listed: int = params["max_listed"]
-        paths = sorted({check_shard_path(each) for each in params["shard_paths"]})
+        paths = given_shard_paths(params["shard_paths"])
         for each in paths:
             self._place.of(each)
         self._reports = [TableSwitchReport(each) for each in paths]

@@ -13,11 +13,11 @@ from typing import Any
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.twin_creation import TwinPlace
 from .._clickhouse.twin_views import BESIDE, IN_FRONT, TwinViews, TwinViewSteps, plan_views
-from .._partmove.formats.layout import check_shard_path
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.twin.move.record import Records, refuse_records
 from .._partmove.twin.move.servers import read_replicas
 from .resources import LockOptions, Resources
+from .shard_paths import given_shard_paths
 
 
 class TwinView:
@@ -34,7 +34,7 @@ class TwinView:
             ClickHouseOptions.of(params["clickhouse"]), place, params["twin"], name, in_front=in_front
         )
         self._locks = LockOptions.of(params)
-        self._shard_paths = sorted({check_shard_path(each) for each in params["shard_paths"]})
+        self._shard_paths = given_shard_paths(params["shard_paths"])
         self._done: list[tuple[str, TwinViewSteps]] = []
         self._check_mode = False
 
