@@ -52,6 +52,13 @@ def test_an_invalid_part_name_is_reported_with_its_path(store: MemoryStore) -> N
     }
 
 
+def test_a_replica_without_a_folder_for_parts_has_none(store: MemoryStore) -> None:
+    register(store, "r1", "201901_0_0_0")
+    MemoryClient(store).ensure_path(f"{PATH}/replicas/r2")
+    names = listed_names(store, ShardLayout(PATH), 1)
+    assert (list(names.parts["r1"]), names.parts["r2"]) == (["201901"], {})
+
+
 def test_where_there_is_no_table_there_is_no_name(store: MemoryStore) -> None:
     assert listed_names(store, ShardLayout(PATH), 1) == ({}, {})
 

@@ -286,3 +286,22 @@ def test_copies_of_a_former_table_have_no_record(bench: Bench) -> None:
     bench.clock.sleep(2 * A_DAY)
     create_cold(f"replicas/r2/parts/{PART}_9", MINIMALISTIC)(bench)
     assert audit(bench).written_by_another == ()
+
+
+def test_a_state_that_another_tool_wrote_before_its_copies_is_named(bench: Bench) -> None:
+    bench.move()
+    bench.reheat()
+    bench.clock.sleep(2 * HOUR)
+    for replica in ("r1", "r2"):
+        bench.cold.delete(bench.part(replica))
+    bench.hot.set(f"{PATH}/{STATE}", b"COLD")
+
+    assert audit(bench).written_by_another == (DAY,)
+
+
+def test_a_run_on_another_table_is_no_record_of_this_one(bench: Bench) -> None:
+    create("partmove/locks/other", at="")(bench)
+    bench.hot.delete("/partmove/locks/other")
+    create(STATE, b"COLD")(bench)
+
+    assert audit(bench).written_by_another == ()
