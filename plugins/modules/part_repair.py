@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: part_repair
-short_description: Repair findings of one kind in the part znodes of a table
+short_description: Repair findings of one kind, or of all, in the part znodes of tables
 version_added: 0.1.0
 description:
   - Repairs the partitions of a shard path for which M(olap.partmove.part_audit_info) reports one kind of
-    finding. Repair one kind after the other, in the order of the audit's C(repair_order), and run each repair
-    in check mode before.
+    finding. Repair one kind after the other, in the order of the audit's C(repair_order), or V(all)
+    kinds, and run each repair in check mode before.
   - Works under the lock of the shard path and queries the servers of all replicas. If a server does not
     answer, the partition is left as before, with the reason.
   - Before a znode is deleted or changed, its content is written to a file in O(backup).
@@ -54,16 +54,20 @@ options:
     description:
       - ZooKeeper paths of tables, repaired one after the other with the same connections, each under its own
         lock and with its own file in O(backup).
-      - A shard path that cannot be repaired, for example because a znode of it may not be read or written, does
-        not keep the others. The module then fails at the end, with RV(failed_shard_paths).
+      - A shard path that cannot be repaired, for example because a znode of it may not be read or written,
+        does not keep the others. The module then fails at the end, with RV(failed_shard_paths).
     type: list
     elements: str
   kind:
     description:
       - Kind of finding to repair. C(docs/operate/repair.md) lists the repair of each kind.
+      - V(all) repairs all kinds in the order in which their repairs work, in rounds, until a round repairs
+        nothing. In check mode each repair comes after the planned writes of the repairs before it, so
+        RV(steps) and RV(operations) are those of the run, if nothing changes meanwhile.
     type: str
     required: true
     choices:
+      - all
       - another_replica
       - cold_unknown
       - cold_unmarked
@@ -119,8 +123,8 @@ options:
     default: false
   disks_are_mounted:
     description:
-      - Whether all disks of all replicas are mounted. V(ghost), V(dropped) and V(former_table) remove the last
-        registration of a part that no server shows only with this confirmation.
+      - Whether all disks of all replicas are mounted. V(ghost), V(dropped) and V(former_table) remove the
+        last registration of a part that no server shows only with this confirmation.
       - A server whose disk is not mounted answers as if it had no parts.
     type: bool
     default: false
@@ -238,6 +242,25 @@ failed_shard_paths:
     remedy:
       description: Next step for the shard path.
       type: str
+steps:
+  description: The repairs in order, each of one kind on one shard path; in check mode, the planned ones.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    kind:
+      description: Kind of the findings.
+      type: str
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
+    repaired:
+      description: Number of repaired partitions.
+      type: int
+    left:
+      description: Number of partitions that were left.
+      type: int
+  sample: [{kind: dropped, shard_path: /clickhouse/tables/01/hits, repaired: 1, left: 0}]
 operations:
   description: Writes to the ensembles in order; in check mode, planned writes.
   returned: always
@@ -271,6 +294,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspe
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import Task, run
 
 KINDS = [
+    "all",
     "another_replica",
     "cold_unknown",
     "cold_unmarked",

@@ -138,7 +138,10 @@ def check_mode_shows_the_plan(operator: Operator, variables: dict[str, Any]) -> 
     assert re.search(DROPPED_STEP + estimate + " 0 znodes to write and 6 to delete", checked.output)
     assert re.search(FOREIGN_STEP + estimate + " 1 znode to write and 0 to delete", checked.output)
     assert re.search(r"Estimate: about [\d.]+ s by the time of this audit", checked.output)
-    assert "Rounds: 1 (check mode: the first one)." in checked.output
+    confirmed = {**variables, "partmove_repair_without_hashes": True}
+    simulated = operator.play("repair", "partmove_repair", confirmed, "--check")
+    steps = re.findall(r"\d\. (\w+) of \S+: (\d) partitions? would be repaired, (\d) left", simulated.output)
+    assert steps == [("dropped", "1", "0"), ("foreign", "2", "0"), ("cold_unmarked", "1", "0")]
 
 
 def leave_what_is_not_confirmed(operator: Operator, variables: dict[str, Any]) -> None:

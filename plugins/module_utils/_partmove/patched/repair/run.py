@@ -114,6 +114,17 @@ def repair_shard(
     return report
 
 
+def kinds_found(
+    context: RepairContext, shard_path: str, only: Collection[str] | None = None
+) -> set[FindingKind]:
+    """Return the kinds that an audit finds, or finds for the partitions in ``only``; none without a table.
+
+    Raises PartMoveError if the shard path cannot be judged, EnsembleError and kin.
+    """
+    rows = _audited(context, shard_path).rows
+    return {row.verdict.kind for row in rows if only is None or row.partition in only}
+
+
 @dataclass
 class _Work:
     """What was done under the leases. Each partition is judged, or left, or both if a remedy left it."""

@@ -24,7 +24,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
     parse_backup,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_repair import PartRepair
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_repair import (
+    ALL_KINDS,
+    PartRepair,
+)
 from ansible_collections.olap.partmove.plugins.modules import part_repair
 from support.memory.arrange import create, write
 from support.memory.bench import DAY, OTHER, PART, PATH
@@ -67,6 +70,7 @@ def test_check_repair_and_repair_again(unmarked: Repairs) -> None:
         "failed_shard_paths": [],
         "operations": OPERATIONS,
         "seconds": 0.0,
+        "steps": [{"kind": "cold_unmarked", "shard_path": PATH, "repaired": 1, "left": 0}],
         "backup": "",
         "backups": [],
         "diff": {
@@ -232,7 +236,7 @@ def test_one_ensemble_is_not_taken_for_two(repairs: Repairs) -> None:
 
 
 def test_the_module_has_the_kinds_that_are_repaired_and_no_other() -> None:
-    assert sorted(kind.value for kind in REMEDIES) == part_repair.KINDS
+    assert sorted([ALL_KINDS, *(kind.value for kind in REMEDIES)]) == part_repair.KINDS
 
 
 def test_before_the_audit_the_result_is_empty(repairs: Repairs) -> None:
@@ -243,4 +247,4 @@ def test_before_the_audit_the_result_is_empty(repairs: Repairs) -> None:
 def test_every_kind_that_is_repaired_has_a_name_that_options_take(repairs: Repairs) -> None:
     for name in part_repair.KINDS:
         PartRepair(repairs.params(kind=name))
-        assert FindingKind(name) in REMEDIES
+        assert name == ALL_KINDS or FindingKind(name) in REMEDIES
