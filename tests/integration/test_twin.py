@@ -30,7 +30,7 @@ from support.servers.modern.server import ModernServer, ModernShard, ModernShard
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
-pytestmark = pytest.mark.long(minutes=1)
+pytestmark = [pytest.mark.ladder, pytest.mark.long(minutes=2)]
 
 T = TypeVar("T")
 
@@ -490,8 +490,20 @@ def test_rows_of_all_types_are_read_and_compared_on_request(twin: Twin) -> None:
     assert twin.ids(twin.name) == [[1, 2]] * 2
 
 
-def test_rows_that_a_disk_has_lost_are_found_on_request(twin: Twin) -> None:
+@pytest.mark.parametrize(
+    "projection",
+    [
+        "",
+        # Each of them has what the checksum asks for.
+        "SELECT * ORDER BY (day, id)",
+        "SELECT count(), sum(cityHash64(formatRow('RowBinary', day, id)))",
+    ],
+)
+def test_rows_that_a_disk_has_lost_are_found_on_request(twin: Twin, projection: str) -> None:
     """Hashes are those that were written with the part; what reads it finds out, and fetches it."""
+    if projection:
+        for table in (twin.name, twin.cold):
+            twin.first.execute(f"ALTER TABLE {table} ADD PROJECTION p ({projection})", alter_sync=2)
     twin.insert(*range(100))
     second = twin.shard.servers[1]
     (data,) = second.part_folder(twin.name, second.parts(twin.name)[0]).glob("data.bin")

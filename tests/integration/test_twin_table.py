@@ -16,6 +16,8 @@ from support.ansible.twin_runs import ModernTables
 from support.servers.modern.server import ModernShard
 from support.servers.zookeeper import Ensemble
 
+pytestmark = pytest.mark.ladder
+
 COLUMNS = (
     "(day Date, id UInt32 CODEC(Delta, LZ4), number UInt64, text String DEFAULT 'a (b) \\'c\\' ENGINE = x',"
     " INDEX by_id id TYPE minmax GRANULARITY 1, CONSTRAINT some CHECK id < 1000,"

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .._partmove.formats.layout import DEFAULT_ENSEMBLE
+from .._partmove.formats.sql import literal
 from .client import ClickHouseClient
 
 _AUXILIARY_ENGINE = r"^Replicated[A-Za-z]*MergeTree\\(\'([^/\':]+):/"
@@ -40,3 +41,11 @@ def auxiliary_tables(client: ClickHouseClient) -> Mapping[tuple[str, str], str]:
     """Map database and name of each replicated table in an auxiliary ensemble to the name of the ensemble."""
     rows = client.rows(_BY_NAME if reports_ensembles(client) else BY_ENGINE)
     return {(database, table): ensemble for database, table, ensemble in rows}
+
+
+def children_in(ensemble: str, path: str, *conditions: str) -> str:
+    """Return the condition of system.zookeeper for the children of a znode in an ensemble.
+
+    The ensemble is last: 25.8 refuses any condition after it, with code 36. 24.8 has no such column.
+    """
+    return " AND ".join((f"path = {literal(path)}", *conditions, f"zookeeperName = {literal(ensemble)}"))

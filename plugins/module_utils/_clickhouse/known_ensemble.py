@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import literal
+from .auxiliary import children_in
 from .client import ClickHouseClient, QueryRefused, ServerSilent
 from .config.files import Config
 from .config.local_files import ConfigFiles
@@ -109,8 +110,7 @@ class EnsembleOfServer:
             return None, ""
         try:
             self._client.rows(
-                "SELECT name FROM system.zookeeper"
-                f" WHERE path = '/' AND zookeeperName = {literal(self._name)} LIMIT 1"
+                f"SELECT name FROM system.zookeeper WHERE {children_in(self._name, '/')} LIMIT 1"
             )
         except QueryRefused as error:
             return False, error.text

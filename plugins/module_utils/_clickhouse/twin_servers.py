@@ -30,7 +30,7 @@ from .options import ClickHouseOptions
 from .replica_table import ReplicaClients
 from .table_definition import definition_of, ensemble_in
 from .twin_activity import read_activity
-from .twin_sql import pair_condition, table_condition
+from .twin_sql import OWN_ROWS, PROJECTIONS, pair_condition, table_condition
 
 DEFAULT_TWIN = f"{TABLE}_cold"
 
@@ -160,7 +160,7 @@ class HttpTwinServers:
         row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
         ((count, total),) = client.rows(
             f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {table.sql_name}"
-            f" WHERE {is_one_of('_part', parts)}"
+            f" WHERE {is_one_of('_part', parts)}{_own_rows(client)}"
         )
         return f"{count} rows {total}"
 
@@ -231,6 +231,12 @@ class HttpTwinServers:
             int(active),
             "has no session with its ensemble" if int(is_readonly) or int(is_expired) else "",
         )
+
+
+def _own_rows(client: ClickHouseClient) -> str:
+    """Return OWN_ROWS; "" for a version without projections, which refuses the setting."""
+    known = client.rows(f"SELECT name FROM system.settings WHERE name = {literal(PROJECTIONS)}")
+    return OWN_ROWS if known else ""
 
 
 def _definition_texts(client: ClickHouseClient, database: str, name: str) -> list[list[str]]:

@@ -9,6 +9,11 @@ from __future__ import annotations
 from .._partmove.formats.sql import literal
 from .._partmove.twin.move.tables import TwinTable, TwinTables
 
+PROJECTIONS = "allow_experimental_projection_optimization"
+"""The setting by which a query may read a projection; later versions know it by this name too."""
+OWN_ROWS = f" SETTINGS {PROJECTIONS} = 0"
+"""Ends a query that has to read the rows of the parts themselves, and not what a projection has of them."""
+
 
 def table_condition(table: TwinTable) -> str:
     return f"database = {literal(table.database)} AND table = {literal(table.name)}"

@@ -15,10 +15,11 @@ from .._partmove.twin.audit.judge import ManualCheck
 from .._partmove.twin.move.statements import DropPart
 from .._partmove.twin.move.tables import TwinReplica, TwinTable, TwinTables
 from .._partmove.twin.table.pair import TABLE
-from .auxiliary import auxiliary_tables
+from .auxiliary import auxiliary_tables, children_in
 from .client import ClickHouseClient
 from .twin_activity import partition_of
 from .twin_servers import HttpTwinServers
+from .twin_sql import OWN_ROWS
 
 _BLOCKS = ("blocks", "async_blocks", "deduplication_hashes")
 """Znodes in which a table keeps its inserted blocks; the version decides which of them exist."""
@@ -48,16 +49,17 @@ class HttpTwinWitnesses(HttpTwinServers):
         client = self._client_of(tables)
         if not _reads_all_ensembles(client):
             return {}
-        where = f"zookeeperName = {literal(tables.cold.ensemble)} AND path = "
-        path = tables.cold.path
+        ensemble, path = tables.cold.ensemble, tables.cold.path
         existing = client.rows(
-            f"SELECT name FROM system.zookeeper WHERE {where}{literal(path)} AND {is_one_of('name', _BLOCKS)}"
+            "SELECT name FROM system.zookeeper"
+            f" WHERE {children_in(ensemble, path, is_one_of('name', _BLOCKS))}"
         )
         found: dict[str, set[str]] = defaultdict(set)
         for (name,) in existing:
+            of_inserts = f"name NOT LIKE {literal(_CLONE_BLOCKS)}"
             for (part,) in client.rows(
-                f"SELECT value FROM system.zookeeper WHERE {where}{literal(f'{path}/{name}')}"
-                f" AND name NOT LIKE {literal(_CLONE_BLOCKS)}"
+                "SELECT value FROM system.zookeeper"
+                f" WHERE {children_in(ensemble, f'{path}/{name}', of_inserts)}"
             ):
                 found[partition_of(part)].add(part)
         return {each: parts for each, parts in found.items() if each}
@@ -80,4 +82,5 @@ def statements_of(tables: TwinTables, check: ManualCheck) -> list[str]:
         for side, parts in check.compare.items()
     ]
     drops = [DropPart(tables, side, part).sql for side, part in check.drop]
-    return [*([" UNION ALL ".join(sums)] if sums else []), *drops]
+    # The settings of the last SELECT are those of all.
+    return [*([" UNION ALL ".join(sums) + OWN_ROWS] if sums else []), *drops]
