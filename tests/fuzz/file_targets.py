@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from pathlib import Path
@@ -112,12 +113,18 @@ def _snapshot(compression: str = "") -> bytes:
 
 def _read_snapshot(data: bytes, suffix: str = "", log_file: bytes | None = None) -> object:
     with TemporaryDirectory() as name:
-        folder = Path(name) / "version-2"
-        folder.mkdir()
-        (folder / f"snapshot.a{suffix}").write_bytes(data)
-        # A member has a log, also where nothing was written after the snapshot.
-        (folder / "log.b").write_bytes(log_file or b"")
+        _write_files(Path(name), data, suffix, log_file)
         return _read(Path(name))
+
+
+def _write_files(data_dir: Path, data: bytes, suffix: str = "", log_file: bytes | None = None) -> None:
+    """A snapshot, and a log that was written after it; a member has one, even without transactions."""
+    folder = data_dir / "version-2"
+    folder.mkdir()
+    snapshot = folder / f"snapshot.a{suffix}"
+    snapshot.write_bytes(data)
+    os.utime(snapshot, (0, 0))
+    (folder / "log.b").write_bytes((log_file or log.HEADER) + bytes(100))
 
 
 def _read_compressed(compression: str) -> Callable[[bytes], object]:
@@ -142,10 +149,7 @@ def _count_records(data: bytes) -> object:
     writer.add(data)
     writer.end()
     with TemporaryDirectory() as name:
-        folder = Path(name) / "version-2"
-        folder.mkdir()
-        (folder / "snapshot.a").write_bytes(buffer.getvalue())
-        (folder / "log.b").write_bytes(b"")
+        _write_files(Path(name), buffer.getvalue())
         with redirect_stderr(io.StringIO()):
             return json.dumps(census_of({"files": {"data_dir": name}}))
 

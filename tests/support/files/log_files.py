@@ -53,7 +53,7 @@ class LogWriter:
         self.zxid += 1
         return offset
 
-    def write(self, data_dir: Path, padding: int = 0, *, first: int | None = None) -> Path:
+    def write(self, data_dir: Path, padding: int = 100, *, first: int | None = None) -> Path:
         """Write it into a data folder, with zeros at its end; ``first`` names it, else its first record."""
         folder = data_dir / "version-2"
         folder.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import struct
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +19,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from support.files.log_files import ERROR, LogWriter, error
+from support.files.log_files import ERROR, TIME, LogWriter, error
 from support.memory.synthetic import LEGACY, MINIMALISTIC, definition
 from support.servers.busy_znodes import SeenZnode
 
@@ -40,6 +42,8 @@ class Trailers:
 
     digest: int | None = None
     last_zxid: int | None = None
+    tree: int = 0
+    """The digest."""
 
 
 class SnapshotWriter:
@@ -62,8 +66,9 @@ class SnapshotWriter:
         self.add(_text(b"world") + _text(b"anyone"))
 
     def znode(self, path: str, data: bytes = b"", *, zxid: int | None = None) -> None:
-        """One znode; the root has the path ``""``."""
-        self.add(_text(path.encode()) + _text(data) + stored(self.zxid if zxid is None else zxid, NOW))
+        """One znode; the root has the path ``""``. Its time is that of the transaction in a log."""
+        number = self.zxid if zxid is None else zxid
+        self.add(_text(path.encode()) + _text(data) + stored(number, TIME + 1000 * number))
 
     def record(self, path: str, znode: SeenZnode) -> None:
         """One znode as it was seen."""
@@ -84,7 +89,7 @@ class SnapshotWriter:
         self.add(_text(b"/"))
         self._seal()
         if trailers.digest is not None:
-            self.add(struct.pack(">qiq", trailers.digest, 2, 0))
+            self.add(struct.pack(">qiq", trailers.digest, 2, trailers.tree))
             self._seal()
         if trailers.last_zxid is not None:
             self.add(_LONG.pack(trailers.last_zxid))
@@ -110,7 +115,8 @@ def stored(zxid: int, time: int) -> bytes:
 def snapshot_file(data_dir: Path, zxid: int, compression: str = "") -> Iterator[SnapshotWriter]:
     """Write a snapshot into a data folder; ``compression`` is ``""``, ``gz`` or ``snappy``.
 
-    Where there is no log, one is written that ends with the transaction of the snapshot.
+    Where there is no log, one is written that ends with the transaction of the snapshot. The snapshot is as
+    old as if it had been written an hour before the logs.
     """
     folder = data_dir / "version-2"
     folder.mkdir(parents=True, exist_ok=True)
@@ -127,6 +133,8 @@ def snapshot_file(data_dir: Path, zxid: int, compression: str = "") -> Iterator[
             yield SnapshotWriter(_SnappyFile(file))  # type: ignore[arg-type]  # it writes bytes
         else:
             yield SnapshotWriter(file)
+    earlier = time.time() - 3600
+    os.utime(path, (earlier, earlier))
 
 
 @dataclass(frozen=True)

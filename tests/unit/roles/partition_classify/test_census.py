@@ -96,7 +96,7 @@ def test_the_program_prints_the_result_as_json(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("{", "settings.json is no JSON object"),
-        ('{"files": {"data_dir": "/none"}}', "/none/version-2 cannot be read: No such file or directory"),
+        ('{"files": {"data_dir": "/none"}}', "data_dir /none does not exist. Copy the folder"),
         ("{}", "The folder of ensemble hot is of type NoneType"),
         ('{"files": {}}', "The files of ensemble hot have no data_dir"),
     ],

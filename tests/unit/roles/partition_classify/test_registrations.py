@@ -120,7 +120,7 @@ def test_the_program_writes_a_file_that_a_repair_takes(tmp_path: Path) -> None:
 def test_failure_is_one_sentence_without_a_file(tmp_path: Path) -> None:
     given = tmp_path / "settings.json"
     for text, problem in (
-        (json.dumps(settings(tmp_path)), "data/version-2 cannot be read: No such file or directory"),
+        (json.dumps(settings(tmp_path)), "data does not exist. Copy the folder"),
         ("[]", "it is a JSON value of another type"),
     ):
         given.write_text(text)

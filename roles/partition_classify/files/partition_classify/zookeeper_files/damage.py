@@ -10,6 +10,9 @@ from pathlib import Path
 
 from olap_partmove._partmove.errors import EnsembleError
 
+READ_LIVE = "Read the running ensemble (source zookeeper); files are read of ZooKeeper 3.4 to 3.9"
+"""Remedy for files of other servers and releases."""
+
 
 class DamagedFile(EnsembleError):
     """A ZooKeeper file that is torn, corrupt, or in an unknown format.

@@ -23,3 +23,6 @@ _END = struct.pack(">i", 1) + b"/"
 _CONTENT = b"ZKSN" + struct.pack(">iqii", 2, -1, 0, 0) + _RECORDS + _END
 EMPTY_SNAPSHOT = _CONTENT + struct.pack(">q", zlib.adler32(_CONTENT)) + _END
 """Bytes of a snapshot of the initial tree."""
+
+EMPTY_TREE_DIGEST = struct.pack(">iq", 2, 1371985504)
+"""Digest of the initial tree as servers write it into transactions, with its version."""

@@ -16,8 +16,8 @@ from olap_partmove._partmove.records import TEXT, Settings
 
 from .damage import unreadable
 from .empty_tree import EMPTY_TREE
+from .wrong_folders import VERSION, check_folder, check_no_keeper, wrong_name
 
-_VERSION = "version-2"
 _FOLDER = Settings(dict.fromkeys(("data_dir", "data_log_dir", "chroot"), TEXT), error=EnsembleError)
 _SNAPSHOT = re.compile(r"snapshot\.([0-9a-f]{1,16})(?:\.gz|\.snappy)?")
 _LOG = re.compile(r"log\.([0-9a-f]{1,16})")
@@ -74,10 +74,26 @@ class ZxidFile(NamedTuple):
 
 
 class FileListing(NamedTuple):
-    """Files of a member: snapshots, newest first; logs, oldest first."""
+    """Files of a member.
+
+    snapshots, logs: snapshots, newest first; logs, oldest first.
+    others: snapshots in writing, snapshots in dataLogDir and logs in dataDir. They are not read, but their
+        names prove that transactions existed.
+    """
 
     snapshots: tuple[ZxidFile, ...]
     logs: tuple[ZxidFile, ...]
+    others: tuple[ZxidFile, ...] = ()
+
+    def check_reached(self, last: int) -> None:
+        """Raise EnsembleError if a name proves that transactions after ``last`` existed."""
+        latest = max((*self.snapshots, *self.others), default=None)
+        if latest is not None and latest.zxid > last:
+            raise EnsembleError(
+                f"The log ends with 0x{last:x}, but the name of {latest.path} proves that transactions up to"
+                f" 0x{latest.zxid:x} existed",
+                remedy="Copy all log files again, after the snapshots; include dataLogDir",
+            )
 
 
 def folders_of(name: str, settings: object) -> tuple[DataFolder, ...]:
@@ -98,13 +114,22 @@ def list_files(folder: DataFolder) -> FileListing:
     yet.
     Raises EnsembleError when the snapshots or the logs are missing.
     """
-    data = Path(folder.data_dir, _VERSION)
-    log_folder = Path(folder.data_log_dir, _VERSION) if folder.data_log_dir else data
-    snapshots = sorted(_named(data, "snapshot", _SNAPSHOT), reverse=True)
-    logs = sorted(_named(log_folder, "log", _LOG))
+    check_folder(Path(folder.data_dir), "data_dir")
+    data = log_folder = Path(folder.data_dir, VERSION)
+    if folder.data_log_dir:
+        check_folder(Path(folder.data_log_dir), "data_log_dir")
+        log_folder = Path(folder.data_log_dir, VERSION)
+    snapshots, others = _named(data, "snapshot", _SNAPSHOT)
+    logs, _unfinished = _named(log_folder, "log", _LOG)
+    if log_folder != data:
+        others += [each for files in _named(log_folder, "snapshot", _SNAPSHOT) for each in files]
+        others += [each for files in _named(data, "log", _LOG) for each in files]
+    snapshots.sort(reverse=True)
+    logs.sort()
     if not snapshots and logs and logs[0].zxid == _FIRST:
         snapshots = [ZxidFile(0, EMPTY_TREE)]
     if not snapshots:
+        check_no_keeper(data)
         raise EnsembleError(
             f"There is no snapshot in {data}",
             remedy="Give the dataDir of a member, the folder with the subfolder version-2",
@@ -115,7 +140,7 @@ def list_files(folder: DataFolder) -> FileListing:
             f" {snapshots[0].path.name} are missing",
             remedy="Give data_log_dir, the dataLogDir of the member's zoo.cfg, and copy that folder, too",
         )
-    return FileListing(tuple(snapshots), tuple(logs))
+    return FileListing(tuple(snapshots), tuple(logs), tuple(others))
 
 
 def _folder(name: str, settings: object) -> DataFolder:
@@ -123,19 +148,19 @@ def _folder(name: str, settings: object) -> DataFolder:
     return DataFolder(name, **({"data_dir": ""} | given))
 
 
-def _named(folder: Path, kind: str, pattern: re.Pattern[str]) -> list[ZxidFile]:
+def _named(folder: Path, kind: str, pattern: re.Pattern[str]) -> tuple[list[ZxidFile], list[ZxidFile]]:
+    """Return the files of this kind in a folder, and those that are still being written."""
     try:
         paths = [path for path in folder.iterdir() if path.name.startswith(f"{kind}.")]
     except OSError as error:
         raise unreadable(folder, error) from error
-    files = []
+    files: list[ZxidFile] = []
+    unfinished: list[ZxidFile] = []
     for path in paths:
-        match = pattern.fullmatch(path.name)
+        is_unfinished = path.suffix == _UNFINISHED
+        match = pattern.fullmatch(path.name.removesuffix(_UNFINISHED))
         if match is not None:
-            files.append(ZxidFile(int(match[1], 16), path))
-        elif path.suffix != _UNFINISHED:
-            raise EnsembleError(
-                f"{path} does not have a file name of a ZooKeeper {kind}",
-                remedy="Move the file to another folder",
-            )
-    return files
+            (unfinished if is_unfinished else files).append(ZxidFile(int(match[1], 16), path))
+        elif not is_unfinished:
+            raise wrong_name(path, kind)
+    return files, unfinished

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .content import RangeReader
 from .damage import DamagedFile
-from .folders import DataFolder, ZxidFile, list_files
+from .evidence import Evidence, log_too_short
+from .file_times import FileTimes
+from .folders import DataFolder, FileListing, ZxidFile, list_files
 from .nodes import RecordReader, ZnodeRecord
 from .replay import LogReplay, ZnodeChange, ZnodeData
 from .snapshot import SnapshotScan, open_snapshot
-from .txn_log import log_files, read_logs
+from .txn_log import LogSequence, log_files
 
 if TYPE_CHECKING:
     # Not available in Python 3.10.
@@ -56,7 +59,7 @@ class MemberFiles:
     def replay(self, is_relevant: Callable[[bytes], bool]) -> LogReplay:
         """Replay the log, limited to znodes for which ``is_relevant(path)`` is true."""
         replay = LogReplay(is_relevant)
-        for path, txn in read_logs(self.logs, self.zxid, self.until):
+        for path, txn in LogSequence(self.logs, self.zxid, self.until):
             replay.apply(path, txn)
         return replay
 
@@ -82,9 +85,8 @@ def choose_member(
     """
     listing = list_files(folder)
     for snapshot in listing.snapshots:
-        logs = log_files(listing.logs, snapshot.zxid)
         try:
-            return _read_snapshot(folder, snapshot, logs, is_relevant, scan_records)
+            return _read_snapshot(folder, snapshot, listing, is_relevant, scan_records)
         except DamagedFile as error:
             may_skip = error.path == snapshot.path and (error.is_cut_off or older_snapshot)
             if not may_skip or snapshot == listing.snapshots[-1]:
@@ -96,19 +98,32 @@ def choose_member(
 def _read_snapshot(
     folder: DataFolder,
     snapshot: ZxidFile,
-    logs: tuple[ZxidFile, ...],
+    listing: FileListing,
     is_relevant: Callable[[bytes], bool],
     scan_records: Callable[[SnapshotScan, LogReplay], _ScanResult],
 ) -> tuple[MemberFiles, _ScanResult]:
-    replay, until = LogReplay(is_relevant), snapshot.zxid
-    for path, txn in read_logs(logs, snapshot.zxid):
+    logs = log_files(listing.logs, snapshot.zxid)
+    # The snapshot must be finished, and the log current, before the log is read.
+    times = FileTimes.of(snapshot.path, logs)
+    evidence = Evidence(snapshot.path, snapshot.zxid)
+    replay = LogReplay(is_relevant, evidence.parents)
+    log = LogSequence(logs, snapshot.zxid, on_earlier=evidence.times.note)
+    for path, txn in log:
+        evidence.times.note(txn)
         replay.apply(path, txn)
-        until = txn.zxid
-    with open_snapshot(snapshot.path) as scan:
+    listing.check_reached(log.last)
+    with open_snapshot(snapshot.path, partial(evidence.compared, until=log.last)) as scan:
         result = scan_records(scan, replay)
-    if scan.newest_zxid > until:
-        raise _log_too_short(snapshot.path, scan.end_of_records, scan.newest_zxid, until)
-    return MemberFiles(folder, snapshot.path, snapshot.zxid, logs, until), result
+    if scan.is_finished:
+        times.check_unchanged()
+        evidence.check_end(listing.logs[: len(listing.logs) - len(logs)], scan.digest)
+        if scan.newest_zxid > log.last:
+            raise log_too_short(snapshot.path, scan.end_of_records, scan.newest_zxid, log.last)
+        is_newest = snapshot.zxid == listing.snapshots[0].zxid
+        # A server finishes a snapshot before it begins the next one.
+        if scan.newest_zxid < snapshot.zxid and is_newest:
+            times.check_covered(snapshot.zxid, logs, is_padded=log.is_padded)
+    return MemberFiles(folder, snapshot.path, snapshot.zxid, logs, log.last), result
 
 
 class TreeReader:
@@ -188,18 +203,4 @@ class TreeReader:
 
     def _log_too_short(self, offset: int, stored: bytes) -> DamagedFile:
         zxid = int.from_bytes(stored[_MZXID], "big")
-        return _log_too_short(self._member.snapshot, offset, zxid, self._member.until)
-
-
-def _log_too_short(snapshot: Path, offset: int, zxid: int, until: int) -> DamagedFile:
-    """Return the error for a log that ends before the newest transaction of a fuzzy snapshot.
-
-    Servers continue to write while taking a snapshot: the log must cover that time.
-    """
-    return DamagedFile(
-        snapshot,
-        offset,
-        f"the snapshot has transaction 0x{zxid:x}, but the log ends with 0x{until:x}:"
-        " a znode of the snapshot is not covered by the log",
-        remedy="Copy the log again, after the snapshot; include dataLogDir",
-    )
+        return log_too_short(self._member.snapshot, offset, zxid, self._member.until)

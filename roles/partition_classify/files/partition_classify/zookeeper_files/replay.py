@@ -23,8 +23,9 @@ from typing import NamedTuple
 
 from . import txn_kinds as kinds
 from .damage import DamagedFile
+from .evidence import Parents
+from .log_records import DIGEST_SIZE, Txn
 from .nodes import StoredStat
-from .txn_log import DIGEST_SIZE, Txn
 
 _FLAG = struct.Struct(">?")
 _INT = struct.Struct(">i")
@@ -107,12 +108,13 @@ class _SetAcl(NamedTuple):
 class LogReplay:
     """Replays transactions in order and keeps the net effect on relevant znodes.
 
-    is_relevant: selects paths. Memory: paths and data of the relevant znodes in the log, ids of closed
-        sessions.
+    is_relevant: selects paths. Memory: paths and data of these in the log, ids of closed sessions.
+    parents: receives every created and deleted path, relevant or not.
     """
 
-    def __init__(self, is_relevant: Callable[[bytes], bool]) -> None:
+    def __init__(self, is_relevant: Callable[[bytes], bool], parents: Parents | None = None) -> None:
         self._is_relevant = is_relevant
+        self._parents = parents
         self._ephemerals: dict[int, set[bytes]] = {}
         self.changes: dict[bytes, ZnodeChange] = {}
         """Net effect on each changed relevant znode, by path."""
@@ -153,6 +155,8 @@ class LogReplay:
             self._create(txn, kind, body)
         elif kind in (kinds.DELETE, kinds.DELETE_CONTAINER):
             path = body.buffer()
+            if self._parents is not None:
+                self._parents.deleted(path, txn.zxid)
             if self._is_relevant(path):
                 self._change(path).delete()
         elif kind in (kinds.SET_DATA, kinds.RECONFIG):
@@ -181,6 +185,8 @@ class LogReplay:
             owner = _CONTAINER
         elif kind == kinds.CREATE_TTL:
             owner = _TTL | body.long_number()
+        if self._parents is not None:
+            self._parents.created(path, txn.zxid)
         if not self._is_relevant(path):
             return
         stored = StoredStat(_UNKNOWN_ACL, txn.zxid, txn.zxid, txn.time, txn.time, 0, 0, 0, owner, txn.zxid)

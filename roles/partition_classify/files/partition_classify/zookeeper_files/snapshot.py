@@ -16,56 +16,78 @@ Each trailer starts with the zxid at which it was written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from .content import open_content
-from .damage import DamagedFile
+from .damage import READ_LIVE, DamagedFile
+from .log_records import DIGEST_VERSION
 from .nodes import END, RecordReader, ZnodeRecord
 
 _MAGIC = b"ZKSN"
 _VERSION = 2
 _SEAL = 8 + 4 + len(END)
+_SEAL_END = b"\0\0\0\1" + END
 # Sizes of the trailers with seals: zxid, version and digest; zxid.
 _DIGEST = 8 + 4 + 8 + _SEAL
 _LAST_ZXID = 8 + _SEAL
 # Length of a null list in ZooKeeper's format.
 _NO_LIST = -1
+# Far longer than any trailer.
+_LONGEST_TRAILER = 4096
+# What other files begin with, to name them.
+_OTHER_MAGICS = {b"ZKLG": "a transaction log", b"\x28\xb5\x2f\xfd": "a zstd file, as of ClickHouse Keeper"}
+
+Compare: TypeAlias = Callable[[Iterator[ZnodeRecord]], Iterator[ZnodeRecord]]
+"""Yields the records that it receives."""
 
 
 @contextmanager
-def open_snapshot(path: Path) -> Iterator[SnapshotScan]:
-    """Open a snapshot for one sequential scan. Raises EnsembleError when the file cannot be opened."""
+def open_snapshot(path: Path, compare: Compare = iter) -> Iterator[SnapshotScan]:
+    """Open a snapshot for one sequential scan. Raises EnsembleError when the file cannot be opened.
+
+    compare: receives all records on their way.
+    """
     with ExitStack() as stack:
         content = stack.enter_context(open_content(path))
-        yield SnapshotScan(RecordReader(content, path), path)
+        yield SnapshotScan(RecordReader(content, path), path, compare)
 
 
 class SnapshotScan:
     """One sequential scan of a snapshot. Damage raises DamagedFile, at the end at the latest."""
 
-    def __init__(self, reader: RecordReader, path: Path) -> None:
+    def __init__(self, reader: RecordReader, path: Path, compare: Compare = iter) -> None:
         self._reader = reader
         self._path = path
+        self._compare = compare
         self.end_of_records = 0
         """Content offset of the end of the records; valid after reading all records."""
         self.newest_zxid = 0
-        """Newest zxid of the trailers; valid after reading all records."""
+        """Newest zxid of the trailers, 0 without trailers; valid after reading all records."""
+        self.digest: tuple[int, int] | None = None
+        """zxid and digest of the trailer with the digest; valid after reading all records."""
+        self.is_finished = False
+        """Whether all records were read, and the file is complete."""
 
     def records(self) -> Iterator[ZnodeRecord]:
         """Yield every record: parents first, descendants directly after an ancestor; else unordered."""
         self._header()
         self._sessions()
         self._acls()
-        yield from self._reader.records()
+        yield from self._compare(self._reader.records())
         self.end_of_records = self._reader.offset - (4 + len(END))
         self._seal()
         self._trailers()
+        self.is_finished = True
 
     def _header(self) -> None:
-        if self._reader.take(len(_MAGIC)) != _MAGIC:
-            raise DamagedFile(self._path, 0, "this is not a ZooKeeper snapshot")
+        magic = self._reader.take(len(_MAGIC))
+        if magic != _MAGIC:
+            other = _OTHER_MAGICS.get(magic)
+            is_other = f", but {other}," if other else ""
+            raise DamagedFile(self._path, 0, f"this is not a ZooKeeper snapshot{is_other}")
         version = self._reader.number()
         if version != _VERSION:
             raise DamagedFile(self._path, 4, f"the format version is {version}, expected {_VERSION}")
@@ -98,14 +120,29 @@ class SnapshotScan:
         """Read the trailers, identified by the number of remaining bytes only."""
         offset, left = self._reader.offset, self._reader.left(_DIGEST + _LAST_ZXID + 1)
         if left not in {0, _DIGEST, _LAST_ZXID, _DIGEST + _LAST_ZXID}:
-            raise DamagedFile(self._path, offset, "unknown data follows the checksum")
+            raise self._unknown_trailer(offset)
         if left in {_DIGEST, _DIGEST + _LAST_ZXID}:
-            self._newest()
-            self._reader.take(4 + 8)
+            zxid = self._newest()
+            version, digest = self._reader.number(), int.from_bytes(self._reader.take(8), "big")
+            self.digest = (zxid, digest) if version == DIGEST_VERSION and digest else None
             self._seal()
         if left in {_LAST_ZXID, _DIGEST + _LAST_ZXID}:
             self._newest()
             self._seal()
 
-    def _newest(self) -> None:
-        self.newest_zxid = max(self.newest_zxid, self._reader.number(8))
+    def _newest(self) -> int:
+        zxid = self._reader.number(8)
+        self.newest_zxid = max(self.newest_zxid, zxid)
+        return zxid
+
+    def _unknown_trailer(self, offset: int) -> DamagedFile:
+        """Return the error for bytes after the checksum. Trailers of any release end with an end marker."""
+        rest = self._reader.take(self._reader.left(_LONGEST_TRAILER))
+        if not rest.endswith(_SEAL_END):
+            return DamagedFile(self._path, offset, "unknown data follows the checksum")
+        return DamagedFile(
+            self._path,
+            offset,
+            f"an unknown trailer of {len(rest)} bytes, as of a release after 3.9, follows the checksum",
+            remedy=READ_LIVE,
+        )

@@ -4,66 +4,30 @@
 
 """The transaction logs of a member, read file by file as one sequence of transactions.
 
-A log file is a header, then records: Adler-32 checksum, length, that many bytes, and the letter B. The bytes
-are a transaction header, the change, and from 3.6 on an optional digest of the tree. Servers preallocate
-files and fill them with zeros.
+What proves that transactions are missing:
 
-- Unfinished record: a crash, or a copy during a write, may leave an unfinished last record. Its transaction
-  was never reported as committed. As in ZooKeeper, the file ends with the previous record, but only if
-  nothing except zeros follows.
-- Corrupt: a finished record with a wrong checksum, and zeros in the middle of a file.
+- a jump of the zxid;
+- the name of a log file that begins after the next transaction, even if the file is empty;
+- the first transaction of a new leader, unless tree digests show that nothing was written before;
+- a last file that ends within a record, or without a header;
+- a tree digest that differs although the transaction changes nothing.
 """
 
 from __future__ import annotations
 
-import re
-import struct
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
 
 from olap_partmove._partmove.errors import EnsembleError
 
-from .damage import DamagedFile, unreadable
+from .damage import DamagedFile
+from .empty_tree import EMPTY_TREE_DIGEST
 from .folders import ZxidFile
+from .log_records import LogFile, Txn
 from .txn_kinds import CHANGES_NOTHING
 
-_MAGIC = b"ZKLG"
-_VERSION = 2
-_FILE_HEADER = struct.Struct(">4siq")
-_RECORD_HEADER = struct.Struct(">qi")
-_FINISHED = b"B"
-_UNWRITTEN = b"\0"
-# The upper half of the checksum field is always zero.
-_UNUSED_OF_SUM = 4
-_ZEROS = re.compile(rb"\0{4,}")
-_TXN_HEADER = struct.Struct(">qiqqi")
-_CHUNK_BYTES = 1 << 20
-# jute.maxbuffer is 1 MiB by default; no working server writes records above this limit.
-_LARGEST = 1 << 28
 _COUNTER = 0xFFFFFFFF
-DIGEST_SIZE = 4 + 8
-"""Bytes of the optional tree digest at the end of a transaction, version included."""
-_DIGEST_VERSION = struct.pack(">i", 2)
-
-
-class Txn(NamedTuple):
-    """One transaction. ``time``: milliseconds since 1970; ``body``: bytes of the change."""
-
-    offset: int
-    """Offset of the record in the file."""
-    session: int
-    zxid: int
-    time: int
-    kind: int
-    body: bytes
-
-    @property
-    def digest(self) -> bytes | None:
-        """Tree digest at the end of the body; meaningless bytes if the server writes no digests."""
-        digest = self.body[-DIGEST_SIZE:]
-        return digest if len(digest) == DIGEST_SIZE and digest.startswith(_DIGEST_VERSION) else None
+_FIRST_EPOCH = 1
 
 
 def log_files(logs: Sequence[ZxidFile], zxid: int) -> tuple[ZxidFile, ...]:
@@ -72,36 +36,89 @@ def log_files(logs: Sequence[ZxidFile], zxid: int) -> tuple[ZxidFile, ...]:
     return tuple(logs[first:])
 
 
-def read_logs(logs: Sequence[ZxidFile], after: int, until: int | None = None) -> Iterator[tuple[Path, Txn]]:
-    """Yield each transaction after ``after`` up to ``until``, once and in order, with its file.
+class LogSequence:
+    """One pass over the transactions after ``after`` up to ``until``, once and in order, with their files.
 
-    Raises DamagedFile, and EnsembleError for a gap between transactions.
+    on_earlier: receives the transactions of the files up to ``after``.
+    last: zxid of the last transaction; valid after the pass, as are the other attributes.
+    is_padded: the last file ends with preallocated zeros, so its copy is complete.
     """
-    last = after
-    latest: Txn | None = None
-    for log in logs:
-        before: Txn | None = None
-        for txn in _transactions(log.path):
-            previous, before = before, txn
-            if txn.zxid <= last:
-                # After catching up with its leader, a member may log transactions a second time.
-                latest = txn if txn.zxid == last else latest
-                continue
-            if until is not None and txn.zxid > until:
-                return
-            is_in_file = previous is not None and previous.zxid == last
-            if txn.zxid != last + 1 and not (is_in_file and _begins_epoch(txn)):
-                _check_gap(txn, last, latest, log.path)
-            last, latest = txn.zxid, txn
-            yield log.path, txn
+
+    def __init__(
+        self,
+        logs: Sequence[ZxidFile],
+        after: int,
+        until: int | None = None,
+        on_earlier: Callable[[Txn], None] = lambda _txn: None,
+    ) -> None:
+        self._logs = logs
+        self._until = until
+        self._on_earlier = on_earlier
+        self._latest: Txn | None = None
+        self.last = after
+        self.is_padded = False
+
+    def __iter__(self) -> Iterator[tuple[Path, Txn]]:
+        """Yield file and transaction. Raises DamagedFile, and EnsembleError for missing transactions."""
+        for log in self._logs:
+            file = LogFile(log.path)
+            before: Txn | None = None
+            for txn in file:
+                previous, before = before, txn
+                if txn.zxid <= self.last:
+                    # After catching up with its leader, a member may log transactions a second time.
+                    self._on_earlier(txn)
+                    self._latest = txn if txn.zxid == self.last else self._latest
+                    continue
+                if self._until is not None and txn.zxid > self._until:
+                    return
+                self._check_follows(txn, previous, log.path)
+                self.last, self._latest = txn.zxid, txn
+                yield log.path, txn
+            if before is None and log.zxid > self.last:
+                self._check_name(log, has_header=file.has_header)
+            if file.cut_at is not None and log is self._logs[-1]:
+                raise _cut_short(log.path, file.cut_at, self.last)
+            self.is_padded = file.is_padded
+
+    def _check_follows(self, txn: Txn, previous: Txn | None, path: Path) -> None:
+        is_in_file = previous is not None and previous.zxid == self.last
+        if txn.zxid != self.last + 1 and not (is_in_file and _begins_epoch(txn.zxid)):
+            _check_gap(txn, self.last, self._latest, path)
+        elif previous is None and self._latest is not None and txn.kind in CHANGES_NOTHING:
+            digests = {self._latest.digest, txn.digest}
+            if None not in digests and len(digests) > 1:
+                raise EnsembleError(
+                    f"{path} does not continue the file before it: transaction 0x{txn.zxid:x} changes"
+                    " nothing, but the digest of the tree differs",
+                    remedy="Give the logs of one member only; copy its folders again",
+                )
+
+    def _check_name(self, log: ZxidFile, *, has_header: bool) -> None:
+        """Raise EnsembleError for a file without transactions, unless its server is about to write the next.
+
+        A server creates the file for the transaction in its name, header first.
+        """
+        if log.zxid != self.last + 1:
+            raise EnsembleError(
+                f"{log.path} has no transaction, but its name proves that transactions between"
+                f" 0x{self.last:x} and 0x{log.zxid:x} existed",
+                remedy=_COPY_ALL,
+            )
+        if not has_header:
+            raise EnsembleError(
+                f"{log.path} is empty: its name proves that transaction 0x{log.zxid:x} was written",
+                remedy="Copy the logs again, to a disk with enough space; if the member has an empty file,"
+                " too, take the files of another member",
+            )
 
 
-def _begins_epoch(txn: Txn) -> bool:
+def _begins_epoch(zxid: int) -> bool:
     """Return whether the zxid's counter is 1, as after a leader election.
 
     Every write increments the counter, including failed writes.
     """
-    return txn.zxid & _COUNTER == 1
+    return zxid & _COUNTER == 1
 
 
 def _check_gap(txn: Txn, last: int, latest: Txn | None, path: Path) -> None:
@@ -112,15 +129,19 @@ def _check_gap(txn: Txn, last: int, latest: Txn | None, path: Path) -> None:
     A jump is expected where a new leader starts a file, provided that the file continues the previous one.
     The zxid does not show how many transactions the previous epoch had; the tree digest does: it is equal
     before and after a transaction that leaves the tree unchanged, as the first transaction of an epoch often
-    does.
+    does. Without digests, only the first leader of an ensemble proves that nothing was written before.
     """
-    if not _begins_epoch(txn):
+    if not _begins_epoch(txn.zxid):
         raise EnsembleError(
             f"{path}: transaction 0x{txn.zxid:x} follows 0x{last:x}; transactions between them are missing",
-            remedy="Copy all log files that are as old as the snapshot or newer; include dataLogDir",
+            remedy=_COPY_ALL,
         )
     digest = None if latest is None else latest.digest
-    if last and (digest is None or txn.kind not in CHANGES_NOTHING or txn.digest != digest):
+    if not last:
+        digest = EMPTY_TREE_DIGEST
+        if txn.digest is None and txn.zxid >> 32 == _FIRST_EPOCH:
+            return
+    if digest is None or txn.kind not in CHANGES_NOTHING or txn.digest != digest:
         raise EnsembleError(
             f"{path} begins with transaction 0x{txn.zxid:x} of a new leader, and nothing proves that"
             f" 0x{last:x} was the last transaction of the previous leader: a log file may be missing",
@@ -129,110 +150,15 @@ def _check_gap(txn: Txn, last: int, latest: Txn | None, path: Path) -> None:
         )
 
 
-def _transactions(path: Path) -> Iterator[Txn]:
-    try:
-        file = path.open("rb", buffering=_CHUNK_BYTES)
-    except OSError as error:
-        raise unreadable(path, error) from error
-    with file:
-        if _read_file_header(file, path):
-            while (txn := _next(file, path)) is not None:
-                yield txn
+def _cut_short(path: Path, offset: int, last: int) -> DamagedFile:
+    return DamagedFile(
+        path,
+        offset,
+        f"the log ends within a transaction after 0x{last:x}, without the zeros of a server's file: the copy"
+        " was cut short",
+        remedy="Copy the log again, to a disk with enough space; if the member has the same file, take the"
+        " files of another member",
+    )
 
 
-def _read_file_header(file: IO[bytes], path: Path) -> bool:
-    """Return whether the file has a header; a crash can leave an empty file."""
-    header = _read(file, _FILE_HEADER.size, path)
-    if len(header) < _FILE_HEADER.size or not any(header):
-        _check_unfinished(path, 0, len(header))
-        return False
-    magic, version, _dbid = _FILE_HEADER.unpack(header)
-    if magic != _MAGIC:
-        raise DamagedFile(path, 0, "this is not a ZooKeeper transaction log")
-    if version != _VERSION:
-        raise DamagedFile(path, 4, f"the format version is {version}, expected {_VERSION}")
-    return True
-
-
-def _next(file: IO[bytes], path: Path) -> Txn | None:
-    """Return the next transaction, None at the end. Raises DamagedFile."""
-    offset = file.tell()
-    head = _read(file, _RECORD_HEADER.size, path)
-    if len(head) < _RECORD_HEADER.size:
-        return None
-    checksum, length = _RECORD_HEADER.unpack(head)
-    if not 0 <= length <= _LARGEST:
-        raise DamagedFile(path, offset, f"{length} is not a valid length of a transaction")
-    record = _read(file, length + len(_FINISHED), path) if length else b""
-    body = record[:length]
-    if len(record) <= length or record[length:] == _UNWRITTEN:
-        _check_unfinished(path, offset, _RECORD_HEADER.size + len(record))
-        return None
-    if record[length:] != _FINISHED or zlib.adler32(body) != checksum or length < _TXN_HEADER.size:
-        raise DamagedFile(path, offset, "a transaction is corrupt: it does not match its checksum")
-    session, _cxid, zxid, time, kind = _TXN_HEADER.unpack_from(body)
-    return Txn(offset, session, zxid, time, kind, body[_TXN_HEADER.size :])
-
-
-def _check_unfinished(path: Path, offset: int, size: int) -> None:
-    """Raise DamagedFile unless the record at ``offset`` is an unfinished last record.
-
-    Only zeros may follow its ``size`` apparent bytes. With a damaged length, these bytes may extend over
-    other records up to the end of the file.
-    """
-    rest = _without_zeros_at_end(path, offset)
-    head = rest[: _RECORD_HEADER.size]
-    if len(head) == _RECORD_HEADER.size and rest.endswith(_FINISHED):
-        body = memoryview(rest)[_RECORD_HEADER.size : -len(_FINISHED)]
-        if len(body) >= _TXN_HEADER.size and zlib.adler32(body) == _RECORD_HEADER.unpack(head)[0]:
-            raise DamagedFile(path, offset, "the length of a transaction is corrupt")
-    if len(rest) > size or any(_is_record(rest, start) for start in _possible_starts(rest)):
-        raise DamagedFile(path, offset, "a transaction is torn, although other transactions follow,")
-
-
-def _without_zeros_at_end(path: Path, offset: int) -> bytes:
-    """Return the bytes from ``offset`` without trailing zeros. Never holds all of the zeros in memory."""
-    content, zeros = bytearray(), 0
-    try:
-        with path.open("rb") as file:
-            file.seek(offset)
-            while chunk := file.read(_CHUNK_BYTES):
-                written = chunk.rstrip(b"\0")
-                if written:
-                    content += bytes(zeros) + written
-                    zeros = 0
-                zeros += len(chunk) - len(written)
-    except OSError as error:
-        raise unreadable(path, error) from error
-    return bytes(content)
-
-
-def _possible_starts(rest: bytes) -> Iterator[int]:
-    """Yield the positions after the first byte where a record may start.
-
-    A record starts with a 4-byte checksum in an 8-byte field: the zero half ends a run of zeros, perhaps
-    extended by leading zeros of the checksum.
-    """
-    for zeros in _ZEROS.finditer(rest, 1):
-        start, end = zeros.span()
-        yield from range(max(start, end - _RECORD_HEADER.size), end - _UNUSED_OF_SUM + 1)
-
-
-def _is_record(rest: bytes, start: int) -> bool:
-    """Return whether a complete record with a matching checksum starts at ``start``."""
-    body = start + _RECORD_HEADER.size
-    if body > len(rest):
-        return False
-    checksum: int
-    checksum, length = _RECORD_HEADER.unpack_from(rest, start)
-    end = body + length
-    if not _TXN_HEADER.size <= length or rest[end : end + len(_FINISHED)] != _FINISHED:
-        return False
-    return zlib.adler32(memoryview(rest)[body:end]) == checksum
-
-
-def _read(file: IO[bytes], size: int, path: Path) -> bytes:
-    try:
-        return file.read(size)
-    except OSError as error:
-        raise unreadable(path, error) from error
+_COPY_ALL = "Copy all log files that are as old as the snapshot or newer; include dataLogDir"

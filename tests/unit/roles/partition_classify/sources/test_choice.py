@@ -89,7 +89,7 @@ def test_older_snapshots_are_read_on_request(
     arguments.source = "zookeeper_snapshot"
     folder = generated(tmp_path / "hot")
     size = size_of_files([folder])
-    (tmp_path / "hot" / "version-2" / "snapshot.fff").write_bytes(b"no snapshot")
+    (tmp_path / "hot" / "version-2" / "snapshot.3e8.gz").write_bytes(b"no snapshot")
     arguments.older_snapshot = True
     source = source_of(write(arguments, hot={"data_dir": folder.data_dir}))
     assert parts_in(DistributedRead(source.reader(2), GROUP_SCHEMA).rows(spark)) == TREE.parts

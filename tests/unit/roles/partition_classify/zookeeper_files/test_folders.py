@@ -54,23 +54,46 @@ def test_new_member_has_no_log(tmp_path: Path) -> None:
     assert names_of(tmp_path) == ["x"]
 
 
-def test_missing_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EnsembleError, match=f"{tmp_path}/version-2 cannot be read: No such file"):
+@pytest.mark.parametrize("name", ["log.5", "snapshot.c.tmp"])
+def test_name_of_a_file_that_is_not_read_proves_transactions(tmp_path: Path, name: str) -> None:
+    """A leftover log in dataDir, and a snapshot being written."""
+    write_snapshot(tmp_path / "data", "x", zxid=2)
+    write_log(tmp_path / "log", 3, "y")
+    (tmp_path / "data" / "version-2" / name).touch()
+    with pytest.raises(EnsembleError, match=f"log ends with 0x3, but the name of .*/{name} proves"):
+        names_of(tmp_path / "data", data_log_dir=tmp_path / "log")
+
+
+def test_name_of_a_skipped_snapshot_proves_transactions(tmp_path: Path) -> None:
+    write_snapshot(tmp_path, "x")
+    write_log(tmp_path, 11, "y")
+    (tmp_path / "version-2" / "snapshot.2f").touch()
+    with pytest.raises(EnsembleError, match="log ends with 0xb, but the name of .*/snapshot.2f proves"):
         names_of(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["snapshot.5.zst", "snapshot.bak", "log.x1"])
-def test_file_of_an_unknown_kind_is_refused(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("snapshot.5.zst", "zstd -d "),
+        ("log.5.gz", "gunzip "),
+        ("snapshot.bak", "Move the file"),
+        ("log.x1", "Move the file"),
+    ],
+)
+def test_file_of_an_unknown_kind_is_refused(tmp_path: Path, name: str, remedy: str) -> None:
     write_snapshot(tmp_path)
     (tmp_path / "version-2" / name).touch()
-    with pytest.raises(EnsembleError, match=f"{name} does not have a file name of a ZooKeeper"):
+    with pytest.raises(EnsembleError, match=f"{name} does not have a file name of a ZooKeeper") as info:
         names_of(tmp_path)
+    assert remedy in info.value.remedy
 
 
 def test_unfinished_snapshot_of_a_later_release_is_skipped(tmp_path: Path) -> None:
     write_snapshot(tmp_path, "x")
-    (tmp_path / "version-2" / "snapshot.ff.tmp").touch()
-    assert names_of(tmp_path) == ["x"]
+    write_log(tmp_path, 11, "y")
+    (tmp_path / "version-2" / "snapshot.b.tmp").touch()
+    assert names_of(tmp_path) == ["x", "y"]
 
 
 @pytest.mark.parametrize(

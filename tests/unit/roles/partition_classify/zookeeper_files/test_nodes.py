@@ -15,6 +15,7 @@ import pytest
 
 from partition_classify.zookeeper_files.damage import DamagedFile
 from partition_classify.zookeeper_files.nodes import RECORD_BYTES, RecordReader, StoredStat
+from support.files.log_files import TIME
 from support.files.snapshot_files import NOW, SnapshotWriter, stored
 
 WHERE = Path("/copy/version-2/snapshot.a")
@@ -51,7 +52,7 @@ def test_every_record_is_read_with_its_offset(content: bytes) -> None:
     reader = reader_of(content)
     records = list(reader.records())
     assert [(path.decode(), data) for _offset, path, data, _stored in records] == ZNODES
-    assert {znode for _offset, _path, _data, znode in records} == {stored(1, NOW)}
+    assert {znode for _offset, _path, _data, znode in records} == {stored(1, TIME + 1000)}
     offset = 0
     for at, path, data, _stored in records:
         assert at == offset

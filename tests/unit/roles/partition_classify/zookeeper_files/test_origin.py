@@ -17,7 +17,6 @@ from partition_classify.zookeeper_files.origin import origin_of_files
 from support.classify.members import COMPRESSIONS, write_snapshot
 from support.files import log_files as log
 from support.files.log_files import TIME, LogWriter
-from support.files.snapshot_files import NOW
 
 
 def folder(data_dir: Path, chroot: str = "") -> DataFolder:
@@ -32,7 +31,7 @@ def write_log(data_dir: Path, *operations: tuple[int, bytes]) -> None:
     writer.write(data_dir)
 
 
-def in_log(path: str, zxid: int) -> OriginZnode:
+def written(path: str, zxid: int) -> OriginZnode:
     return OriginZnode(path, zxid, TIME + 1000 * zxid)
 
 
@@ -40,22 +39,22 @@ def in_log(path: str, zxid: int) -> OriginZnode:
 def test_znodes_of_the_snapshot(tmp_path: Path, compression: str) -> None:
     write_snapshot(tmp_path, "b", compression=compression)
     write_log(tmp_path, (log.SET_DATA, log.set_data("/a", b"new", 1)))
-    assert origin_of_files([folder(tmp_path)], ["/a"]) == [OriginZnode("/a", 1, NOW)]
-    assert origin_of_files([folder(tmp_path, "/a")], ["/b"]) == [OriginZnode("/b", 1, NOW)]
+    assert origin_of_files([folder(tmp_path)], ["/a"]) == [written("/a", 1)]
+    assert origin_of_files([folder(tmp_path, "/a")], ["/b"]) == [written("/b", 1)]
 
 
 def test_znodes_in_the_log_only(tmp_path: Path) -> None:
     write_snapshot(tmp_path)
     write_log(tmp_path, (log.CREATE, log.create("/new")), (log.CREATE, log.create("/a/b")))
     found = origin_of_files([folder(tmp_path)], ["/a", "/new"])
-    assert sorted(found) == [OriginZnode("/a", 1, NOW), in_log("/new", 11)]
-    assert origin_of_files([folder(tmp_path, "/a")], ["/b"]) == [in_log("/b", 12)]
+    assert sorted(found) == [written("/a", 1), written("/new", 11)]
+    assert origin_of_files([folder(tmp_path, "/a")], ["/b"]) == [written("/b", 12)]
 
 
 def test_recreated_znodes(tmp_path: Path) -> None:
     write_snapshot(tmp_path)
     write_log(tmp_path, (log.DELETE, log.delete("/a")), (log.CREATE, log.create("/a")))
-    assert origin_of_files([folder(tmp_path)], ["/a"]) == [in_log("/a", 12)]
+    assert origin_of_files([folder(tmp_path)], ["/a"]) == [written("/a", 12)]
 
 
 @pytest.mark.parametrize("path", ["/none", "/a"])
@@ -71,11 +70,11 @@ def test_znodes_of_two_clusters(tmp_path: Path) -> None:
     write_snapshot(tmp_path / "two")
     write_log(tmp_path / "two", (log.DELETE, log.delete("/a")), (log.CREATE, log.create("/other")))
     folders = [folder(tmp_path / "one"), folder(tmp_path / "two")]
-    assert origin_of_files(folders, ["/a", "/other"]) == [OriginZnode("/a", 1, NOW), in_log("/other", 12)]
+    assert origin_of_files(folders, ["/a", "/other"]) == [written("/a", 1), written("/other", 12)]
 
 
 def test_an_older_snapshot_is_read_where_the_newest_is_damaged(tmp_path: Path) -> None:
     write_snapshot(tmp_path)
-    (tmp_path / "version-2" / "snapshot.f").write_bytes(b"no snapshot")
+    (tmp_path / "version-2" / "snapshot.a.gz").write_bytes(b"no snapshot")
     found = origin_of_files([folder(tmp_path)], ["/a"], older_snapshot=True)
-    assert found == [OriginZnode("/a", 1, NOW)]
+    assert found == [written("/a", 1)]

@@ -58,3 +58,24 @@ def test_bytes_after_the_seal_are_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"more")
     with pytest.raises(DamagedFile, match=f"unknown data follows the checksum at byte {size}"):
         names_of(tmp_path)
+
+
+def test_trailer_of_a_later_release_is_named(tmp_path: Path) -> None:
+    path = write_snapshot(tmp_path, "x", trailers=Trailers(10, 10))
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes() + bytes(30) + b"\0\0\0\1/")
+    with pytest.raises(DamagedFile, match="an unknown trailer of .* bytes, as of .* after 3.9") as info:
+        names_of(tmp_path)
+    assert info.value.offset < size
+    assert "Read the running ensemble" in info.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("magic", "name"),
+    [(b"ZKLG", "a transaction log"), (b"\x28\xb5\x2f\xfd", "a zstd file, as of ClickHouse Keeper")],
+)
+def test_other_file_under_the_name_of_a_snapshot_is_named(tmp_path: Path, magic: bytes, name: str) -> None:
+    path = write_snapshot(tmp_path, "x")
+    path.write_bytes(magic + bytes(100))
+    with pytest.raises(DamagedFile, match=f"this is not a ZooKeeper snapshot, but {name}, at byte 0"):
+        names_of(tmp_path)
