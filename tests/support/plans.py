@@ -77,14 +77,14 @@ def as_spark_submit(folder: Path, hot: KazooClient, wanted: Mapping[tuple[str, s
     origin = origin_in(hot)
     write_plan(planned, rows, policy_digest=digest, source="zookeeper", origin=origin, as_of=later)
     summary = folder / "summary.json"
-    summary.write_text(json.dumps(_summary_of(rows)) + "\n")
+    summary.write_text(json.dumps(summary_of(rows)) + "\n")
     program.write_text(_AS_SPARK.format(planned=planned, count=len(rows), summary=summary))
     program.chmod(0o755)
     return program
 
 
-def _summary_of(rows: Sequence[PlanRow]) -> dict[str, Any]:
-    """What the job prints about the rows, all of which are in hot."""
+def summary_of(rows: Sequence[PlanRow]) -> dict[str, Any]:
+    """What the job prints about the rows, all of which are in hot, but for the path of the plan."""
     cold = [row for row in rows if row.state is State.COLD]
     sums = {
         "partitions": len(cold),

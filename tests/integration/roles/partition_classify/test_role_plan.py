@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file 
 from partition_classify.report.files import REPORT_FILES
 from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role
 from support.ansible.role_runs import changed
+from support.plans import summary_of
 from support.servers import warm_spark
 from support.servers.jvm import ARCHIVES, ARCHIVING_SPARK_CONF, SPARK
 from support.servers.spark_cluster import standalone_cluster
@@ -30,7 +32,7 @@ esac
 for option in $SPARK_SUBMIT_OPTS; do
     case $option in -XX:ArchiveClassesAtExit=*) echo made > "${{option#*=}}" && touch {made} ;; esac
 done
-echo '{{"plan": "{plan}", "changed": false}}'
+echo '{summary}'
 """
 
 
@@ -108,7 +110,8 @@ def test_plan_and_archive_are_written_once_and_check_mode_leaves_them_alone(
 def test_archive_is_kept_but_not_in_check_mode(role: Role, tmp_path: Path) -> None:
     """A program in place of spark-submit does in no time what counts."""
     archive, made, program = tmp_path / "classes.jsa", tmp_path / "made", tmp_path / "spark-submit"
-    program.write_text(STAND_IN.format(made=made, plan=role.plan))
+    summary = json.dumps(summary_of([]) | {"plan": str(role.plan), "changed": False})
+    program.write_text(STAND_IN.format(made=made, summary=summary))
     program.chmod(0o755)
     options = {"class_archive": str(archive), "spark_submit": str(program)}
     checked = role.run("--check", **options)
