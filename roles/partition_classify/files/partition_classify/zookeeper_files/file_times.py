@@ -20,6 +20,7 @@ from olap_partmove._partmove.errors import EnsembleError
 from .damage import DamagedFile, unreadable
 from .empty_tree import EMPTY_TREE
 from .folders import ZxidFile
+from .txn_log import LogSequence
 
 _COUNTER = 0xFFFFFFFF
 
@@ -56,15 +57,23 @@ class FileTimes:
                 is_cut_off=True,
             )
 
-    def check_covered(self, zxid: int, logs: Sequence[ZxidFile], *, is_padded: bool) -> None:
+    def check_covered(self, zxid: int, logs: Sequence[ZxidFile], log: LogSequence) -> None:
         """Raise EnsembleError unless the log was written after the end of a snapshot without last zxid.
 
         zxid: of the snapshot's name. With a counter of 0, nothing was written during the snapshot: it is the
             first of its epoch.
-        is_padded: the copy of the last log is complete.
+        log: the pass over the logs. Before a server begins a snapshot, it logs a transaction after its zxid;
+            only a snapshot at the start of a server ends with the last logged transaction.
         """
         if not zxid & _COUNTER:
             return
+        if log.reached < zxid:
+            raise EnsembleError(
+                f"{self.snapshot} has no zxid of its end, and the log ends before it, with 0x{log.reached:x}:"
+                " the log may lack transactions that the snapshot has in part",
+                remedy="Copy the log again, after the snapshot; include dataLogDir; if the member has logged"
+                " nothing since, wait for its next transaction",
+            )
         latest = logs[-1].path
         if self.log_time <= self.snapshot_time:
             raise EnsembleError(
@@ -73,7 +82,7 @@ class FileTimes:
                 remedy="Copy the log again, after the snapshot, with its time (rsync -a); if the member has"
                 " logged nothing since, wait for its next transaction, or touch the log if copied last",
             )
-        if not is_padded:
+        if not log.is_padded:
             raise EnsembleError(
                 f"{self.snapshot} has no zxid of its end, and {latest} has no zeros at its end, as a server's"
                 " file has: the copy of the log may be cut short",

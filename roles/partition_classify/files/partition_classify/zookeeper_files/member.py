@@ -122,7 +122,7 @@ def _read_snapshot(
         is_newest = snapshot.zxid == listing.snapshots[0].zxid
         # A server finishes a snapshot before it begins the next one.
         if scan.newest_zxid < snapshot.zxid and is_newest:
-            times.check_covered(snapshot.zxid, logs, is_padded=log.is_padded)
+            times.check_covered(snapshot.zxid, logs, log)
     return MemberFiles(folder, snapshot.path, snapshot.zxid, logs, log.last), result
 
 

@@ -40,7 +40,8 @@ class LogSequence:
     """One pass over the transactions after ``after`` up to ``until``, once and in order, with their files.
 
     on_earlier: receives the transactions of the files up to ``after``.
-    last: zxid of the last transaction; valid after the pass, as are the other attributes.
+    last: zxid of the last transaction, or ``after``; valid after the pass, as are the other attributes.
+    reached: zxid of the last transaction that the files have, also up to ``after``; 0 for none.
     is_padded: the last file ends with preallocated zeros, so its copy is complete.
     """
 
@@ -56,6 +57,7 @@ class LogSequence:
         self._on_earlier = on_earlier
         self._latest: Txn | None = None
         self.last = after
+        self.reached = 0
         self.is_padded = False
 
     def __iter__(self) -> Iterator[tuple[Path, Txn]]:
@@ -68,12 +70,14 @@ class LogSequence:
                 if txn.zxid <= self.last:
                     # After catching up with its leader, a member may log transactions a second time.
                     self._on_earlier(txn)
+                    self.reached = max(self.reached, txn.zxid)
                     self._latest = txn if txn.zxid == self.last else self._latest
                     continue
                 if self._until is not None and txn.zxid > self._until:
                     return
                 self._check_follows(txn, previous, log.path)
-                self.last, self._latest = txn.zxid, txn
+                self.last = self.reached = txn.zxid
+                self._latest = txn
                 yield log.path, txn
             if before is None and log.zxid > self.last:
                 self._check_name(log, has_header=file.has_header)

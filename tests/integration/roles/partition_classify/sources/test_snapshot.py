@@ -154,6 +154,6 @@ def test_damaged_snapshot_is_refused_in_one_sentence(spark: SparkSession, tmp_pa
 
 def test_older_snapshot_is_read_when_asked_for(spark: SparkSession, tmp_path: Path) -> None:
     write_generated(tmp_path, GeneratedTree(shard_paths=1, parts=10))
-    (tmp_path / "version-2" / "snapshot.3e9").write_bytes(b"no snapshot")
+    (tmp_path / "version-2" / "snapshot.3e8.gz").write_bytes(b"no snapshot")
     found = files(spark, "/clickhouse", hot={"data_dir": str(tmp_path)}, older_snapshot="true")
     assert found.count() == 10
