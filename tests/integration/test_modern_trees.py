@@ -42,12 +42,14 @@ from support.ansible.calls import Call, run_modules
 from support.memory.tables import read_tree
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.kazoo_client import connected
-from support.servers.modern.history import Tables, tables_with_a_history
+from support.servers.modern.history import UPDATE, Tables, tables_with_a_history
 from support.servers.modern.server import ModernShard, ModernShardMaker
 from support.servers.moving import open_stores
 from support.servers.registered import data_of
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
+
+pytestmark = pytest.mark.ladder
 
 
 class Ground(NamedTuple):
@@ -187,7 +189,11 @@ def test_part_info_tells_what_the_servers_tell(
     wait_for(lambda: told() == {name: set(first.parts(name)) for name in ground.tables[:3]})
 
 
-def test_a_table_with_lightweight_updates_is_not_moved(ground: Ground, hot: Ensemble, cold: Ensemble) -> None:
+def test_a_table_with_lightweight_updates_is_not_moved(
+    ground: Ground, modern: ModernShard, hot: Ensemble, cold: Ensemble
+) -> None:
+    if not modern.servers[0].knows(UPDATE):
+        pytest.skip("this version has no updates in place")
     path = f"{ground.base}/{ground.tables.other}"
     args = {
         **ensembles(hot, cold),

@@ -10,6 +10,11 @@ from typing import NamedTuple
 
 from support.servers.modern.server import ModernServer, ModernShard
 
+UPDATE = "enable_lightweight_update"
+"""The setting of updates that write patch parts."""
+STATISTICS = "allow_experimental_statistics"
+"""The setting without which some versions refuse statistics of columns."""
+
 _KEEP = "SETTINGS min_replicated_logs_to_keep = 100000, finished_mutations_to_keep = 1000"
 _PATCHES = "enable_block_number_column = 1, enable_block_offset_column = 1"
 _COLUMNS = "day Date, id UInt32, v UInt32"
@@ -21,7 +26,7 @@ class Tables(NamedTuple):
 
     changed: rows and partitions came, changed and went in every way.
     altered: had every kind of ALTER of its definition.
-    other: got partitions of `changed`, with patches of some rows.
+    other: got partitions of `changed`, with patches of some rows where the version has patches.
     cold: got one too, and is in the auxiliary ensemble ``cold``.
     """
 
@@ -41,13 +46,14 @@ def tables_with_a_history(shard: ModernShard, base: str) -> Tables:
     for name in (tables.changed, tables.other):
         _create(shard, f"{base}/{name}", f"{_COLUMNS}, s String", _BY_DAY, f"{_KEEP}, {_PATCHES}")
     _create(shard, f"cold:{base}/{tables.cold}", f"{_COLUMNS}, s String", _BY_DAY, f"{_KEEP}, {_PATCHES}")
+    # To older versions a TTL that ends after 2105 has ended long ago.
     _create(
         shard,
         f"{base}/{tables.altered}",
-        f"{_COLUMNS}, s String, t String TTL day + INTERVAL 100 YEAR, INDEX i v TYPE minmax,"
+        f"{_COLUMNS}, s String, t String TTL day + INTERVAL 70 YEAR, INDEX i v TYPE minmax,"
         " PROJECTION p (SELECT id, v ORDER BY v), CONSTRAINT c CHECK id < 1000000",
         "PARTITION BY (toYear(day), s) ORDER BY (id, v) PRIMARY KEY id SAMPLE BY id"
-        " TTL day + INTERVAL 90 YEAR",
+        " TTL day + INTERVAL 60 YEAR",
         f"{_KEEP}, assign_part_uuids = 1",
     )
     _insert(first, second, tables)
@@ -57,7 +63,7 @@ def tables_with_a_history(shard: ModernShard, base: str) -> Tables:
     _alter(first, tables.altered)
     _exchange(first, tables)
     # A patch of each partition stays: nothing is merged or mutated there any more.
-    first.execute(f"UPDATE {tables.other} SET v = 100 WHERE id = 2", enable_lightweight_update=1)
+    _update_in_place(first, tables.other)
     second.execute(f"SYSTEM STOP REPLICATION QUEUES {tables.changed}")
     first.execute(f"INSERT INTO {tables.changed} VALUES ('2024-01-09', 1, 1, 'x')")
     first.execute(f"ALTER TABLE {tables.changed} UPDATE v = 1 WHERE 1", mutations_sync=1)
@@ -100,9 +106,15 @@ def _change_rows(server: ModernServer, table: str) -> None:
     ):
         server.execute(f"ALTER TABLE {table} {command}", mutations_sync=2)
     server.execute(f"DELETE FROM {table} WHERE id = 1", lightweight_deletes_sync=2)
-    server.execute(f"UPDATE {table} SET v = 100 WHERE id = 2", enable_lightweight_update=1)
+    _update_in_place(server, table)
     server.execute(f"OPTIMIZE TABLE {table} PARTITION ID '20240106' FINAL", alter_sync=2)
     server.execute(f"ALTER TABLE {table} APPLY DELETED MASK", mutations_sync=2)
+
+
+def _update_in_place(server: ModernServer, table: str) -> None:
+    """Make a patch part of each partition, where the version has such updates."""
+    if server.knows(UPDATE):
+        server.execute(f"UPDATE {table} SET v = 100 WHERE id = 2", **{UPDATE: 1})
 
 
 def _alter(server: ModernServer, table: str) -> None:
@@ -118,13 +130,14 @@ def _alter(server: ModernServer, table: str) -> None:
         "MATERIALIZE PROJECTION q",
         "DROP COLUMN m",
         "MODIFY COMMENT 'text'",
-        "ADD STATISTICS v TYPE tdigest",
-        "MATERIALIZE STATISTICS v",
         "MODIFY COLUMN v UInt32 CODEC(ZSTD(3))",
         "MODIFY COLUMN v UInt32 COMMENT 'TTL'",
         "MATERIALIZE TTL",
     ):
         server.execute(f"ALTER TABLE {table} {command}", alter_sync=2, mutations_sync=2)
+    experimental = {STATISTICS: 1} if server.knows(STATISTICS) else {}
+    for command in ("ADD STATISTICS v TYPE tdigest", "MATERIALIZE STATISTICS v"):
+        server.execute(f"ALTER TABLE {table} {command}", alter_sync=2, mutations_sync=2, **experimental)
     server.execute(f"OPTIMIZE TABLE {table} FINAL", alter_sync=2)
 
 

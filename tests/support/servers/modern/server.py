@@ -73,6 +73,10 @@ class ModernServer(SqlServer):
         """Names of the active parts of a table, in order."""
         return [name for (name,) in self.query(_parts("name", table))]
 
+    def knows(self, setting: str) -> bool:
+        """Whether the version has a setting; it refuses a statement with one that it does not have."""
+        return bool(self.query(f"SELECT name FROM system.settings WHERE name = '{setting}'"))
+
     def part_folder(self, table: str, part: str) -> Path:
         """Where an active part is on disk."""
         return Path(self.value(f"SELECT path FROM ({_parts('name, path', table)}) WHERE name = '{part}'"))
