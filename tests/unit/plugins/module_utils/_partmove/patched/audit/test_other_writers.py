@@ -305,3 +305,11 @@ def test_a_run_on_another_table_is_no_record_of_this_one(bench: Bench) -> None:
     create(STATE, b"COLD")(bench)
 
     assert audit(bench).written_by_another == ()
+
+
+def test_marks_without_an_epoch_in_cold_prove_nothing(bench: Bench) -> None:
+    bench.move()
+    create_cold("replicas/r1/host")(bench)
+    bench.cold.delete("/partmove/epochs", recursive=True)
+
+    assert audit(bench).written_by_another == ()
