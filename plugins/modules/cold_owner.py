@@ -17,6 +17,9 @@ description:
     another hot ensemble. This module lets this hot ensemble take such a table over, with proof.
   - The proof is the consent of the other cluster, or the disks. In the latter case each part in cold is
     active on the disk of its replica, and has the same hash there.
+  - A copy of a hot ensemble has its id. A run of one is recognised by a token that the other does not know,
+    and so is a hot ensemble that was set back to a backup. Then O(no_copy_runs) or O(state) says how to go
+    on.
   - Check the hosts and the chroots of both ensembles first. In most cases, they are those of another cluster.
 author:
   - olap.partmove contributors (@olap-partmove)
@@ -39,7 +42,7 @@ options:
     description: How to reach the servers of the replicas. Required with O(state=taken).
   state:
     description:
-      - V(bound) binds the two ensembles to each other, and takes no table over.
+      - V(bound) binds the two ensembles to each other, and takes no table over. A copy gets an id of its own.
       - V(taken) also takes over the tables in O(shard_paths), each with proof.
       - V(given) lets the hot ensemble in O(to) take over the tables in O(shard_paths), without further proof.
         Run it with the hot ensemble that owns the tables.
@@ -56,6 +59,15 @@ options:
   name:
     description: The name of the hot ensemble in messages. By default, its members and its chroot.
     type: str
+  no_copy_runs:
+    description:
+      - You vouch that no other ensemble with the files of this hot ensemble runs or will run. Neither the
+        original nor a copy, such as a staging environment that was made from this ensemble or for which this
+        ensemble was made.
+      - Lets a hot ensemble that was set back to a backup keep its id and its tables. Changes nothing if runs
+        recognise this hot ensemble.
+    type: bool
+    default: false
 seealso:
   - module: olap.partmove.part_audit_info
   - module: olap.partmove.part_repair
@@ -80,6 +92,14 @@ EXAMPLES = r"""
       password: "{{ clickhouse_password }}"
     shard_paths: [/clickhouse/tables/01/hits]
     state: taken
+
+- name: Go on with a hot ensemble that was restored from a backup
+  olap.partmove.cold_owner:
+    hot:
+      hosts: [hot1:2181, hot2:2181, hot3:2181]
+    cold:
+      hosts: [cold1:2181, cold2:2181, cold3:2181]
+    no_copy_runs: true
 """
 
 RETURN = r"""
@@ -138,6 +158,7 @@ def main() -> None:
             "shard_paths": {"type": "list", "elements": "str"},
             "to": {"type": "str"},
             "name": {"type": "str"},
+            "no_copy_runs": {"type": "bool", "default": False},
             "journal": {"type": "path"},
         },
         required_if=[

@@ -21,7 +21,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.la
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import Disks
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.pair import bind_pair
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.pair import (
+    bind_pair,
+    trust_hot,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.take_over import (
     Proof,
     take_over,
@@ -84,6 +87,13 @@ class Field:
             if _backup_of(member).exists():
                 shutil.copytree(_backup_of(member), _files_of(member))
         ensemble.start()
+
+    def trust_hot(self) -> None:
+        """Vouch that no other ensemble has the files of hot, which was put back: it is refused until then."""
+        with self.ground() as ground:
+            refused = ground.mover.move(self.table).deferred
+            assert {each.gate.value for each in refused.values()} == {"bound_here"}
+            assert trust_hot(ground.mover.hot, ground.mover.cold, DEFAULT_ROOT)
 
     def copy_of_files(self, ensemble: Ensemble) -> Path:
         """A folder with the files of a member, as they are now."""
@@ -269,6 +279,9 @@ def test_hot_was_put_back_from_before_the_move(field: Field) -> None:
     field.restore(field.hot)
     field.restart_servers()
     assert field.table.seen() == before
+    with field.ground() as ground:
+        assert kinds_of(ground.audit())[DAY] == both(FindingKind.OTHER_CLUSTER)
+    field.trust_hot()
 
     care.repairs({DAY: both(FindingKind.COPIES_LEFT), OTHER: both(FindingKind.HOT)})
 
@@ -301,6 +314,7 @@ def test_hot_was_put_back_from_before_the_way_back(field: Field) -> None:
         ground.reheat(DAY)
     field.restore(field.hot)
     field.restart_servers()
+    field.trust_hot()
 
     care.repairs({DAY: both(FindingKind.COLD), OTHER: both(FindingKind.HOT)})
 
@@ -317,6 +331,7 @@ def test_hot_was_put_back_from_before_copies_were_removed(field: Field) -> None:
         assert ground.mover.reheat(field.table).copies_removed == {DAY}
     files = field.copy_of_files(field.hot)
     field.restore(field.hot)
+    field.trust_hot()
 
     found = {DAY: both(FindingKind.UNREGISTERED), OTHER: both(FindingKind.HOT)}
     care.repairs(found, field.registrations(files))

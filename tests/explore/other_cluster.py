@@ -2,18 +2,21 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Another cluster with a table at the same path, whose runs are given the cold ensemble of the scene."""
+"""Other clusters with a table at the same path, whose runs are given the cold ensemble of the scene."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import hots_path
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     reheat_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.delegating import DelegatingStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Check, Multi, Outcome
 from explore.repairs import Repairs
@@ -32,11 +35,15 @@ class OtherCluster:
     """A hot ensemble of its own, and the cold one of the scene; built as the scene was."""
 
     def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self._hot = MemoryEnsemble("hot", scene.clock, 3)
-        client = MemoryClient(self._hot.open())
+        hot = MemoryEnsemble("hot", scene.clock, 3)
+        client = MemoryClient(hot.open())
         table = build_table(client, PATH, scene.servers.table.options)
-        self._servers = Statements(table, client, MemoryClient(scene.cold.open()))
+        self._begin(scene, hot, Statements(table, client, MemoryClient(scene.cold.open())))
+
+    def _begin(self, scene: Scene, hot: MemoryEnsemble, servers: Statements) -> None:
+        self._scene = scene
+        self._hot = hot
+        self._servers = servers
         self._repairs = Repairs(PATH, SimulatedDisks(self._servers))
 
     def run(self, cold: ZnodeStore, *, is_guarded: bool) -> str:
@@ -62,6 +69,27 @@ class OtherCluster:
             except PartMoveError as error:
                 told.append(error.message)
         return "; ".join(told)
+
+
+class CopiedCluster(OtherCluster):
+    """A hot ensemble that was started with a copy of the files of the scene's, and servers with its disks."""
+
+    def __init__(self, scene: Scene) -> None:
+        hot, servers = pickle.loads(pickle.dumps((scene.hot, scene.servers)))
+        hot.clock = scene.clock
+        for member in hot.members:
+            hot.catch_up(member)
+        self._begin(scene, hot, servers)
+        self._token = self._token_in_cold()
+
+    @property
+    def is_recognised(self) -> bool:
+        """Whether a run of the scene has begun since: otherwise nothing shows which of both is the copy."""
+        return self._token_in_cold() != self._token
+
+    def _token_in_cold(self) -> object:
+        tree = self._scene.cold.tree(hots_path(DEFAULT_ROOT))
+        return [znode for path, znode in tree.items() if path.endswith("/token")]
 
 
 class _Guarded(DelegatingStore):

@@ -94,6 +94,8 @@ class Player:
         elif fault.what == "go to another member":
             store = process.hot if fault.number < 0.5 else process.cold
             store.connect_to(int(fault.number * 1000) % 3)
+        elif fault.what == "copy hot":
+            self._runs.copy_hot()
         elif fault.what == "go back":
             process.go_back(fault.number)
         elif fault.what == "a member catches up":

@@ -35,10 +35,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     reheat_shard,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.token_writer import (
+    TokenWriter,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, Outcome
 from explore.guard import Guard
-from explore.other_cluster import OtherCluster
+from explore.other_cluster import CopiedCluster, OtherCluster
 from explore.repairs import Repairs
 from explore.schedule import Settings
 from support.memory.connections import ReconnectingStore
@@ -121,6 +124,7 @@ class Runs:
         self._by_ledger = by_ledger
         self._other_cold = MemoryEnsemble("other", scene.clock, 3)
         self._other_cluster = OtherCluster(scene)
+        self._copied_cluster: CopiedCluster | None = None
         self._repairs = Repairs(PATH, SimulatedDisks(scene.servers))
         self._guard = Guard(scene, self._repairs)
 
@@ -139,7 +143,16 @@ class Runs:
         clock = _ClockAhead(scene.clock, settings.seconds_ahead)
         root = _OTHER_ROOT if settings.other_root else DEFAULT_ROOT
         context = make_world(hot, cold, clock, probe=SimulatedProbe(scene.servers))
-        leases = LeaseKeeper(hot, cold, clock, owner="a run", root=root, wait_seconds=3.0)
+        tokens = TokenWriter(hot, cold, clock, root)
+        leases = LeaseKeeper(
+            hot,
+            cold,
+            clock,
+            owner="a run",
+            root=root,
+            wait_seconds=3.0,
+            write_token=tokens.before_lease,
+        )
         context = context._replace(leases=leases)
         if self._by_ledger:
             context = context._replace(readiness=LedgerReadiness(Ledger(hot, root), ColdEnsemble.of(cold)))
@@ -162,6 +175,7 @@ class Runs:
             "other cluster": lambda: self._other_cluster.run(
                 process.cold, is_guarded=not process.settings.other_cold
             ),
+            "copied cluster": lambda: self._of_copy(process),
             "state HOT": lambda: self.set_state(process, partition, State.HOT),
             "state COLD": lambda: self.set_state(process, partition, State.COLD),
         }
@@ -183,6 +197,19 @@ class Runs:
         context = process.context
         setter = StateSetter(context.hot, context.cold, context.leases, context.servers, ShardLayout(PATH))
         return setter.set(partition, state)
+
+    def copy_hot(self) -> None:
+        """Start another cluster with a copy of the files of hot and of the servers as they are now."""
+        self._copied_cluster = CopiedCluster(self._scene)
+
+    def _of_copy(self, process: Process) -> str:
+        """Let the copied cluster work, unless no run of the scene has begun since it was made."""
+        if self._copied_cluster is None:
+            self.copy_hot()
+        assert self._copied_cluster is not None
+        if process.settings.other_cold or not self._copied_cluster.is_recognised:
+            return "nothing: no run shows that it is a copy"
+        return self._copied_cluster.run(process.cold, is_guarded=True)
 
     def _downgrade(self, process: Process) -> str:
         key = ReplicaKey(PATH, _WITHDRAWN)

@@ -34,7 +34,7 @@ GOALS = (
     *("move", "move", "move", "reheat", "reheat", "reheat"),
     *("repair", "repair", "repair", "restore", "restore", "guard", "guard", "guard"),
     *("state HOT", "state COLD", "downgrade"),
-    *("other cluster", "other cluster"),
+    *("other cluster", "other cluster", "copied cluster", "copied cluster"),
 )
 """What runs are for. The other cluster has a table at the same path, and is given the same cold ensemble."""
 
@@ -80,6 +80,7 @@ ON_THE_RUN = (
     "expire",
     "go to another member",
     "go back",
+    "copy hot",
     "a member catches up",
     "a member catches up",
     "time passes",

@@ -37,6 +37,7 @@ from mutants import (
     shard_fence,
     shard_listed,
     timed_lease,
+    tokens,
     tree,
     twin,
     twin_audit,
@@ -48,6 +49,7 @@ from mutants.mutant import Mutant
 MUTANTS: tuple[Mutant, ...] = (
     *lease.MUTANTS,
     *timed_lease.MUTANTS,
+    *tokens.MUTANTS,
     *binding.MUTANTS,
     *identity.MUTANTS,
     *move_lease.MUTANTS,

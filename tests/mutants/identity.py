@@ -216,15 +216,15 @@ MUTANTS = (
     Mutant(
         "consent for somebody else is proof",
         _TAKE_OVER,
-        "if marker is not None and marker.given_to and marker.given_to == shard.binding.pair.hot_id:",
-        "if marker is not None and marker.given_to:",
+        "bool(marker.given_to) and marker.given_to == pair.hot_id",
+        "bool(marker.given_to)",
         ("patched/repair/test_take_over.py::test_consent_for_somebody_else_is_no_proof",),
     ),
     Mutant(
         "no consent counts where hot has no identity",
         _TAKE_OVER,
-        "if marker is not None and marker.given_to and marker.given_to == shard.binding.pair.hot_id:",
-        "if marker is not None and marker.given_to == shard.binding.pair.hot_id:",
+        "bool(marker.given_to) and marker.given_to == pair.hot_id",
+        "marker.given_to == pair.hot_id",
         ("patched/repair/test_take_over.py::test_hot_without_an_identity_has_no_consent",),
     ),
     Mutant(

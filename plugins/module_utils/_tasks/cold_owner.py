@@ -17,7 +17,7 @@ from .._partmove.formats.layout import ShardLayout
 from .._partmove.journal.events import Event
 from .._partmove.lease.two_ensembles import check_different_history, check_nonce_invisible
 from .._partmove.patched.audit.reader import EvidenceReader
-from .._partmove.patched.parts.pair import bind_pair, name_of, read_pair
+from .._partmove.patched.parts.pair import bind_pair, name_of, read_pair, renew_identity, trust_hot
 from .._partmove.patched.repair.take_over import Proof, give, take_over
 from .._partmove.tree.ports import ZnodeStore
 from .journal_file import journalled_run
@@ -49,12 +49,14 @@ class ColdOwner:
             )
         self._locks = LockOptions.of(params)
         self._before = self._after = _NO_PAIR
+        self._is_trusted_now = False
+        """Whether hot has learnt the token in cold."""
         self._changed: dict[str, str] = {}
         """Shard path → what was written about it."""
 
     def result(self) -> dict[str, Any]:
         """Return the result so far."""
-        is_bound_now = self._after != self._before
+        is_bound_now = _ids(self._after) != _ids(self._before) or self._is_trusted_now
         return {
             "changed": bool(is_bound_now or self._changed),
             "hot_id": self._after.hot_id,
@@ -78,31 +80,45 @@ class ColdOwner:
         journal = resources.open_journal()
         work = {"work": f"cold_owner {self._state}", "shard_paths": len(self._paths)}
         with journalled_run(journal, "cold_owner", (hot, cold), work, self._counts):
+            if self._params["no_copy_runs"]:
+                self._is_trusted_now = trust_hot(hot, cold, self._locks.root)
             if self._state != "given":
-                name = self._params["name"] or name_of(hot)
-                self._after = bind_pair(hot, cold, self._locks.root, name, may_join=True)
+                self._bind(hot, cold)
             for path in self._paths:
                 written = self._write(hot, cold, resources, path)
                 if written:
                     self._changed[path] = written
                     journal.record(Event.OWNER_SET, [{"shard_path": path, "owner": written}])
 
+    def _bind(self, hot: ZnodeStore, cold: ZnodeStore) -> None:
+        root = self._locks.root
+        if self._state == "bound":
+            renew_identity(hot, cold, root)
+        name = self._params["name"] or name_of(hot)
+        self._after = bind_pair(hot, cold, root, name, may_join=True)
+
     def _counts(self) -> dict[str, int]:
         return {"changed": len(self._changed)}
 
     def _write(self, hot: ZnodeStore, cold: ZnodeStore, resources: Resources, path: str) -> str:
         """Write the owner of one shard path, and return it in words; "" if nothing was to be written."""
-        leases = self._locks.keeper("cold_owner", hot, cold, resources.clock)
+        leases = self._locks.keeper("cold_owner", hot, cold, resources.clock, may_be_copy=True)
         if self._state == "given":
             is_new = give(hot, cold, leases, path, self._to)
             return f"may be taken over by {self._to}" if is_new else ""
         probe = probe_of(self._params["clickhouse"])
         evidence = EvidenceReader(hot, cold, probe, resources.clock, leases.root, at_once=SERVERS_AT_ONCE)
         proof = take_over(hot, cold, leases, path, evidence)
+        self._after = read_pair(hot, cold, leases.root)
         return "" if proof is Proof.NONE_NEEDED else f"{self._after.hot_id}, proven by {proof.value}"
 
     def _shown(self, pair: Pair, tables: Mapping[str, str]) -> str:
         lines = [f"hot {pair.hot_id or 'without identity'}", f"cold {pair.cold_id or 'without identity'}"]
         lines += [f"cold belongs to {each}" for each in pair.bound_hots]
+        lines += ["hot is a copy, or was set back"] if pair.is_copied else []
         lines += [f"{path}: {text}" for path, text in sorted(tables.items())]
         return "".join(f"{line}\n" for line in lines)
+
+
+def _ids(pair: Pair) -> tuple[object, ...]:
+    return pair.hot_id, pair.cold_id, pair.bound_hots

@@ -23,6 +23,7 @@ from .._partmove.gates.servers import AskServers, AssumeActive, NoServers, Serve
 from .._partmove.journal.port import Journal
 from .._partmove.lease.lease import LeaseKeeper
 from .._partmove.lease.two_ensembles import check_distinct_addresses
+from .._partmove.patched.parts.token_writer import TokenWriter
 from .._partmove.run.pace import RunPace
 from .._partmove.text import parse_duration
 from .._partmove.tree.overlay import OverlayStore
@@ -165,10 +166,31 @@ class LockOptions(NamedTuple):
         """Read the options ``coordination_root`` and ``lock_wait``. Raises FormatError."""
         return cls(coordination_root(params), parse_duration(params["lock_wait"], "lock_wait"))
 
-    def keeper(self, module: str, hot: ZnodeStore, cold: ZnodeStore | None, clock: Clock) -> LeaseKeeper:
-        """Return the keeper of shard path locks for the module; ``cold`` is None if no run writes to cold."""
+    def keeper(
+        self,
+        module: str,
+        hot: ZnodeStore,
+        cold: ZnodeStore | None,
+        clock: Clock,
+        *,
+        may_be_copy: bool = False,
+    ) -> LeaseKeeper:
+        """Return the keeper of shard path locks for the module; ``cold`` is None if no run writes to cold.
+
+        may_be_copy: whether hot may be a copy, so that the run writes no token.
+        """
         owner = f"{module} on {socket.gethostname()}, process {os.getpid()}"
-        return LeaseKeeper(hot, cold, clock, owner=owner, root=self.root, wait_seconds=self.wait_seconds)
+        if cold is None or may_be_copy:
+            return LeaseKeeper(hot, cold, clock, owner=owner, root=self.root, wait_seconds=self.wait_seconds)
+        return LeaseKeeper(
+            hot,
+            cold,
+            clock,
+            owner=owner,
+            root=self.root,
+            wait_seconds=self.wait_seconds,
+            write_token=TokenWriter(hot, cold, clock, self.root).before_lease,
+        )
 
 
 def coordination_root(params: Mapping[str, Any]) -> str:

@@ -22,7 +22,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.li
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.token_writer import (
+    TokenWriter,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listing_cache import ListingCache
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock, ZnodeStore
 
 ANY = GateOptions(min_age=0.0, max_parts=1)
@@ -61,7 +65,14 @@ def make_world(
         cold,
         clock,
         ListJournal(),
-        LeaseKeeper(hot, cold, clock, owner="a test", wait_seconds=lock_wait),
+        LeaseKeeper(
+            hot,
+            cold,
+            clock,
+            owner="a test",
+            wait_seconds=lock_wait,
+            write_token=TokenWriter(hot, cold, clock, DEFAULT_ROOT).before_lease,
+        ),
         AssumePatched(),
         AssumeActive() if probe is None else AskServers(probe),
         known=ListingCache(),

@@ -19,6 +19,7 @@ from support.memory.bench import DAY, PATH, Bench
 from support.memory.disks import SimulatedDisks
 from support.memory.probe import SimulatedProbe
 from support.memory.resources import MemoryResources
+from support.memory.trees import outside_leases
 
 CLICKHOUSE = {name: option.get("default") for name, option in argspec.clickhouse()["options"].items()}
 STATE = f"{PATH}/block_numbers/{DAY}/State"
@@ -91,8 +92,8 @@ class Repairs:
         return PartRepair(params), resources
 
     def trees(self) -> list[object]:
-        """Return the content of both ensembles."""
-        return [each.data() for each in (self.bench.hot_ensemble, self.bench.cold_ensemble)]
+        """Return the content of both ensembles, without leases."""
+        return [outside_leases(each.data()) for each in (self.bench.hot_ensemble, self.bench.cold_ensemble)]
 
     def files(self) -> list[Path]:
         """The backups."""

@@ -32,6 +32,7 @@ from support.memory.bench import DAY, PART, PATH
 from support.memory.drifted import Drifted
 from support.memory.moves import make_world
 from support.memory.synthetic import MINIMALISTIC
+from support.memory.trees import outside_leases
 
 STATE = f"{PATH}/block_numbers/{DAY}/State"
 COPIES = [f"{PATH}/replicas/{replica}/parts/{PART}" for replica in ("r1", "r2")]
@@ -134,10 +135,7 @@ class Restores(Drifted):
 
     def trees(self) -> list[object]:
         """Return the content of both ensembles, without leases."""
-        return [
-            {path: data for path, data in each.data().items() if not path.startswith("/partmove/epochs/")}
-            for each in (self.bench.hot_ensemble, self.bench.cold_ensemble)
-        ]
+        return [outside_leases(each.data()) for each in (self.bench.hot_ensemble, self.bench.cold_ensemble)]
 
     def backup(self, **header: Any) -> Backup:
         """Return the backup of the repairs so far; with other fields of the header, if they are given."""

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -88,3 +89,11 @@ def _content(history: History, path: str, at: int) -> Content | None:
         return None
     children = {each: history.znode(f"{path}/{each}", at) for each in history.names(path, at) or ()}
     return znode.data, {name: child.data for name, child in children.items() if child is not None}
+
+
+_OF_LEASES = re.compile(r"/partmove/epochs/.*|/partmove/tokens|/partmove/hots/[^/]+/token")
+
+
+def outside_leases(data: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The data of an ensemble without what each lease writes."""
+    return {path: each for path, each in data.items() if _OF_LEASES.fullmatch(path) is None}

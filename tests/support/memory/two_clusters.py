@@ -14,6 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths
 from support.memory.bench import DAY, PART, Bench
 from support.memory.client import MemoryClient
 from support.memory.drifted import Drifted
+from support.memory.trees import outside_leases
 
 
 def hash_of(bench: Bench, part: str) -> str:
@@ -56,5 +57,4 @@ class TwoClusters(NamedTuple):
 
     def cold(self) -> dict[str, bytes]:
         """Return all data of cold outside of the coordination of runs."""
-        data = self.theirs.bench.cold_ensemble.data()
-        return {path: each for path, each in data.items() if not path.startswith("/partmove/epochs")}
+        return outside_leases(self.theirs.bench.cold_ensemble.data())

@@ -27,6 +27,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
     find_reheatable,
     reheat_shard,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.token_writer import (
+    TokenWriter,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.delegating import (
     DelegatingStore,
@@ -71,7 +74,8 @@ class LaterLeases(LeaseKeeper):
     """Takes leases of ensembles whose clocks have gone on by some seconds."""
 
     def __init__(self, hot: ZnodeStore, cold: ZnodeStore, clock: FastClock, root: str) -> None:
-        super().__init__(hot, cold, clock, owner="a test", root=root)
+        tokens = TokenWriter(hot, cold, clock, root)
+        super().__init__(hot, cold, clock, owner="a test", root=root, write_token=tokens.before_lease)
         self._ahead = clock.ahead
 
     def acquire(self, shard_path: str) -> Lease:

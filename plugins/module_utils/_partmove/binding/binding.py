@@ -13,6 +13,7 @@ written before the first part is copied::
     hot   <root>/cold/<shard path, quoted>   KnownCold: the creation of the shard path's znode in cold
     both  <root>/identity                    Identity: a random id
     cold  <root>/hots/<hot id>               BoundHot: a hot ensemble of this cold ensemble
+    both  tokens of runs, see `tokens`
 
 States of a shard path: unbound → bound. Only the cold ensemble may change, and only while no partition has
 State COLD. `olap.partmove.cold_owner` lets another hot ensemble take a shard path over, with proof.
@@ -30,9 +31,10 @@ from ..text import first_few
 from ..tree.ports import ZnodeReader, ZnodeStore
 from ..tree.znodes import Query, QueryAnswer, Znode
 from ..zip_strict import zip_strict
-from .identity import Pair, hots_path, identity_path, parse_bound_hot, parse_identity
+from .identity import Pair, PairZnodes, hots_path, identity_path, parse_bound_hot, parse_identity
 from .known_cold import known_cold_path, parse_known_cold
 from .marker import ColdMarker, HotSide, parse_marker
+from .tokens import token_path, tokens_path
 
 
 class Binding(NamedTuple):
@@ -53,7 +55,7 @@ class Binding(NamedTuple):
     @property
     def is_proven(self) -> bool:
         """Whether the marker in cold names the coordination root of this run, and this hot ensemble."""
-        if self.marker is None or self.marker.side != self.own_side:
+        if self.marker is None or self.marker.side != self.own_side or self.pair.is_copied:
             return False
         return self.marker.table.hot_id == self.pair.hot_id if self.marker.is_identified else self.is_known
 
@@ -69,28 +71,30 @@ class BindingZnodes(NamedTuple):
     """The znodes of a binding as read."""
 
     known: Znode | None
-    hot_identity: Znode | None
     shard: Znode | None
     """The shard path's own znode in cold."""
-    cold_identity: Znode | None
-    bound_hots: tuple[str, ...]
+    of_pair: PairZnodes
 
     @classmethod
     def of(cls, in_hot: Sequence[Znode | None], in_cold: QueryAnswer) -> BindingZnodes:
         """Combine the answers for `paths_in_hot` and `query_in_cold`."""
-        known, hot_identity = in_hot
-        shard, cold_identity = in_cold.znodes
-        return cls(known, hot_identity, shard, cold_identity, in_cold.children[0] or ())
+        known, hot_identity, tokens = in_hot
+        shard, cold_identity, *rest = in_cold.znodes
+        token = rest[0] if rest else None
+        bound_hots = in_cold.children[0] or ()
+        return cls(known, shard, PairZnodes(hot_identity, tokens, cold_identity, token, bound_hots))
 
 
 def paths_in_hot(root: str, layout: ShardLayout) -> list[str]:
     """Return the paths of the znodes in hot."""
-    return [known_cold_path(root, layout.path), identity_path(root)]
+    return [known_cold_path(root, layout.path), identity_path(root), tokens_path(root)]
 
 
-def query_in_cold(root: str, layout: ShardLayout) -> Query:
-    """Return the query for the znodes in cold."""
-    return Query([layout.path, identity_path(root)], [hots_path(root)])
+def query_in_cold(root: str, layout: ShardLayout, in_hot: Sequence[Znode | None]) -> Query:
+    """Return the query for the znodes in cold, given the answer for `paths_in_hot`. Raises FormatError."""
+    identity = parse_identity(in_hot[1])
+    token = [] if identity is None else [token_path(root, identity.id)]
+    return Query([layout.path, identity_path(root), *token], [hots_path(root)])
 
 
 def read_binding(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout) -> Binding:
@@ -108,27 +112,30 @@ def read_binding_of_any_cold(hot: ZnodeStore, cold: ZnodeReader, root: str, layo
 
     For callers that ask for the owner themselves, or whose work is independent of the cold ensemble.
     """
-    return binding_of_any_cold(hot, root, layout, read_znodes(hot, cold, root, layout))
+    return binding_of_any_cold(hot, cold, root, layout, read_znodes(hot, cold, root, layout))
 
 
 def read_znodes(hot: ZnodeReader, cold: ZnodeReader, root: str, layout: ShardLayout) -> BindingZnodes:
     """Read the znodes for `binding_of`. Raises EnsembleError and its subclasses."""
     in_hot = hot.read(paths_in_hot(root, layout))
-    return BindingZnodes.of(in_hot, cold.ask([query_in_cold(root, layout)])[0])
+    return BindingZnodes.of(in_hot, cold.ask([query_in_cold(root, layout, in_hot)])[0])
 
 
 def binding_of(
     hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout, znodes: BindingZnodes
 ) -> Binding:
     """Build the binding and check it as `read_binding` does."""
-    binding = binding_of_any_cold(hot, root, layout, znodes)
+    binding = binding_of_any_cold(hot, cold, root, layout, znodes)
+    refuse_copied_hot(binding.pair)
     _refuse_other_cluster(binding, layout)
     _refuse_other_cold(binding, hot, layout)
     refuse_unlisted_hot(binding, cold, root)
     return binding
 
 
-def binding_of_any_cold(hot: ZnodeStore, root: str, layout: ShardLayout, znodes: BindingZnodes) -> Binding:
+def binding_of_any_cold(
+    hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout, znodes: BindingZnodes
+) -> Binding:
     """Build the binding as `read_binding_of_any_cold` does."""
     marker = None if znodes.shard is None else parse_marker(znodes.shard)
     binding = Binding(
@@ -137,10 +144,35 @@ def binding_of_any_cold(hot: ZnodeStore, root: str, layout: ShardLayout, znodes:
         known=znodes.known,
         known_path=known_cold_path(root, layout.path),
         own_side=HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}"),
-        pair=Pair.of(znodes.hot_identity, znodes.cold_identity, znodes.bound_hots),
+        pair=settled(hot, cold, root, znodes.of_pair),
     )
     _refuse_other_side(binding, hot, layout)
     return binding
+
+
+def settled(hot: ZnodeReader, cold: ZnodeReader, root: str, znodes: PairZnodes) -> Pair:
+    """Return the pair. If hot does not know the token of cold, read again: a run may have begun meanwhile."""
+    pair = znodes.pair
+    if not pair.is_copied:
+        return pair
+    path = token_path(root, pair.hot_id)
+    cold.sync(path)
+    (token,) = cold.read([path])
+    # After cold: hot has each token before cold has it.
+    hot.sync(tokens_path(root))
+    (tokens,) = hot.read([tokens_path(root)])
+    return znodes._replace(token=token, tokens=tokens).pair
+
+
+def refuse_copied_hot(pair: Pair) -> None:
+    """Raise if another ensemble with the id of hot used cold, or hot did before it was set back."""
+    if pair.is_copied:
+        raise BindingConflict(
+            "The cold ensemble has the token of a run that this hot ensemble does not know: another one has"
+            " a copy of its files, or it is the copy, or it was set back to a backup",
+            remedy="Check the hosts and the chroots of hot and cold. If hot was set back to a backup, and no"
+            " copy runs anywhere, say so with olap.partmove.cold_owner and no_copy_runs",
+        )
 
 
 def refuse_unlisted_hot(binding: Binding, cold: ZnodeReader, root: str) -> None:

@@ -10,7 +10,8 @@ The znodes are below the coordination root::
     cold       <root>/hots/<hot id>    BoundHot: a hot ensemble that uses this cold ensemble, by name
 
 Paths, transaction ids and times of two ensembles may coincide; two random ids do not. So an id, and not a
-path, says which cluster a cold ensemble and a table belong to.
+path, says which cluster a cold ensemble and a table belong to. A copy of the files of an ensemble has the
+same id: `tokens` recognises it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from uuid import uuid4
 from ..envelope import Envelope
 from ..records import TEXT, Record, satisfying
 from ..tree.znodes import Znode
+from .tokens import Token, TokenChain, is_unknown, parse_chains, parse_token
 
 _REMEDY = "Use the version of olap.partmove that wrote the znode, or find out which client wrote it"
 _ID = satisfying(
@@ -72,17 +74,40 @@ class Pair(NamedTuple):
     """Empty before the first run."""
     bound_hots: tuple[str, ...]
     """The ids of the hot ensembles in the list of cold, sorted."""
-
-    @classmethod
-    def of(cls, in_hot: Znode | None, in_cold: Znode | None, bound_hots: tuple[str, ...] | None) -> Pair:
-        """Combine both identities and the list of cold; None for missing znodes. Raises FormatError."""
-        hot, cold = (parse_identity(each) for each in (in_hot, in_cold))
-        return cls("" if hot is None else hot.id, "" if cold is None else cold.id, bound_hots or ())
+    chain: TokenChain | None = None
+    """The tokens of the runs of hot in this cold ensemble; None before the first run."""
+    token: Token | None = None
+    """The token of the newest run that cold has for the id of hot; None before the first run."""
 
     @property
     def is_bound(self) -> bool:
         """Whether both ensembles have an identity, and cold lists hot."""
         return bool(self.hot_id and self.cold_id) and self.hot_id in self.bound_hots
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether another ensemble with the id of hot used cold, or hot did and was set back since."""
+        return is_unknown(self.token, self.chain)
+
+
+class PairZnodes(NamedTuple):
+    """The znodes of a pair as read; None for missing znodes."""
+
+    hot_identity: Znode | None
+    tokens: Znode | None
+    """The tokens in hot."""
+    cold_identity: Znode | None
+    token: Znode | None
+    """The token in cold."""
+    bound_hots: tuple[str, ...]
+
+    @property
+    def pair(self) -> Pair:
+        """The pair. Raises FormatError."""
+        hot, cold = (parse_identity(each) for each in (self.hot_identity, self.cold_identity))
+        hot_id, cold_id = "" if hot is None else hot.id, "" if cold is None else cold.id
+        chain = parse_chains(self.tokens).get(cold_id)
+        return Pair(hot_id, cold_id, self.bound_hots, chain, parse_token(self.token))
 
 
 def identity_path(root: str) -> str:

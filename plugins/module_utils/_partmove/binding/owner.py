@@ -28,7 +28,10 @@ class Owner(Enum):
     NOBODY = "nobody"
     """There is no marker: the parts, if any, come from another tool."""
     OTHER_CLUSTER = "other_cluster"
-    """A table of another hot ensemble, or of a hot ensemble that nothing proves to be this one."""
+    """A table of another hot ensemble, or of a hot ensemble that nothing proves to be this one.
+
+    Also all tables of a hot ensemble of which there is a copy, see `Pair.is_copied`.
+    """
 
 
 def owner_of(binding: Binding, shard: Stat | None) -> Owner:
@@ -37,6 +40,8 @@ def owner_of(binding: Binding, shard: Stat | None) -> Owner:
     shard: the stat of the shard path in hot; None if hot does not have it.
     """
     marker = binding.marker
+    if binding.pair.is_copied:
+        return Owner.OTHER_CLUSTER
     if marker is None:
         return Owner.NOBODY
     if marker.is_identified:

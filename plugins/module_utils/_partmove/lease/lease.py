@@ -16,6 +16,7 @@ taking the lock. The servers then refuse all writes of a run that lost its lock.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote
@@ -38,6 +39,8 @@ class Lease(NamedTuple):
     cold_epoch: int
     taken_at: float
     """Begin of the lease in seconds since 1970, by the clock of hot: never later than now."""
+    is_first_of_pair: bool = False
+    """Whether the pair of ensembles got its first token for this lease."""
 
     @property
     def hot_checks(self) -> tuple[Op, ...]:
@@ -111,27 +114,33 @@ class LeaseKeeper:
         owner: str,
         root: str = DEFAULT_ROOT,
         wait_seconds: float = 30.0,
+        write_token: Callable[[], bool] = lambda: False,
     ) -> None:
+        """``write_token``: called before each lease; whether the pair of ensembles got its first token."""
         self.root = root
         self._hot = hot
         self._cold = cold
         self._clock = clock
         self._owner = owner
         self._wait_seconds = wait_seconds
+        self._write_token = write_token
         self._has_parents = False
 
     def acquire(self, shard_path: str) -> Lease:
         """Lock the shard path and raise its epoch in both ensembles.
 
         Raises LeaseHeld if another run keeps the lock for longer than ``wait_seconds``. The wait should
-        exceed the session timeout, after which the lock of a killed run disappears.
+        exceed the session timeout, after which the lock of a killed run disappears. Raises BindingConflict if
+        hot is a copy.
         """
+        is_first_of_pair = self._write_token()
         lock_path = path_of_lock(self.root, shard_path)
         epoch_path = path_of_epoch(self.root, shard_path)
         if not self._has_parents:
             self._ensure_parents()
         try:
-            return self._locked(lock_path, epoch_path, shard_path)
+            lease = self._locked(lock_path, epoch_path, shard_path)
+            return lease._replace(is_first_of_pair=is_first_of_pair)
         except LeaseHeld:
             raise
         except BaseException:

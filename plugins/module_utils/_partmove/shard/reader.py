@@ -15,6 +15,7 @@ from ..binding.binding import (
     binding_of,
     binding_of_any_cold,
     marked_cold,
+    query_in_cold,
     read_znodes,
 )
 from ..binding.owner import owner_of
@@ -199,9 +200,8 @@ class ShardReader:
         # After the fence: parts removed from cold before the fence must not be read any more.
         self._cold.sync(self._layout.path)
         requested = partition_ids if parts_in_cold else ()
-        return in_hot, read_cold(
-            self._cold, self._layout, self.root, in_hot.replicas, self.cold_lists, requested
-        )
+        query = query_in_cold(self.root, self._layout, [*in_hot.binding.result.values()])
+        return in_hot, read_cold(self._cold, self._layout, query, in_hot.replicas, self.cold_lists, requested)
 
     def _read_hot(self, partition_ids: Sequence[str]) -> HotRead:
         layout = self._layout
@@ -264,7 +264,7 @@ class ShardReader:
 
     def _binding_of(self, znodes: BindingZnodes) -> Binding:
         if self._any_cold:
-            return binding_of_any_cold(self._hot, self.root, self._layout, znodes)
+            return binding_of_any_cold(self._hot, self._cold, self.root, self._layout, znodes)
         return binding_of(self._hot, self._cold, self.root, self._layout, znodes)
 
     def _registered_names(

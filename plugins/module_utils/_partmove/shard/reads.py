@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..binding.binding import paths_in_hot, query_in_cold
+from ..binding.binding import paths_in_hot
 from ..formats.layout import ShardLayout
 from ..tree.ports import ZnodeReader
 from ..tree.reading import Reading, Steps, read_together
@@ -80,14 +80,17 @@ class ColdRead(NamedTuple):
 def read_cold(
     cold: ZnodeReader,
     layout: ShardLayout,
-    root: str,
+    query: Query,
     replicas: Sequence[str],
     lists: PartListing,
     partition_ids: Sequence[str] = (),
 ) -> ColdRead:
-    """Read the parts of these replicas in cold. Without partitions, read only whether cold has parts."""
+    """Read the parts of these replicas in cold. Without partitions, read only whether cold has parts.
+
+    query: that of the binding, `query_in_cold`.
+    """
     folders = [layout.replica(name).parts for name in replicas]
-    top = Reading(_top_steps(layout, root, replicas))
+    top = Reading(_top_steps(layout, query, replicas))
     listed = Reading(lists.steps(replicas if partition_ids else [], partition_ids))
     counted = Reading(znode_steps([] if partition_ids else folders))
     read_together(cold, [top, listed, counted])
@@ -96,9 +99,10 @@ def read_cold(
     return ColdRead(binding, listed.result, has_others or listed.result.has_parts or has_counted)
 
 
-def _top_steps(layout: ShardLayout, root: str, replicas: Sequence[str]) -> Steps[tuple[QueryAnswer, bool]]:
+def _top_steps(
+    layout: ShardLayout, binding: Query, replicas: Sequence[str]
+) -> Steps[tuple[QueryAnswer, bool]]:
     """Read the znodes of the binding, and whether a replica outside of ``replicas`` has parts."""
-    binding = query_in_cold(root, layout)
     answer = yield Query(binding.znodes, [*binding.children, layout.replicas])
     *of_binding, existing = answer.children
     others = [layout.replica(name).parts for name in existing or () if name not in replicas]

@@ -181,8 +181,8 @@ class LeasedShard:
         self.cold = LeasedEnsemble(cold, lease.cold_checks, layout.path, reader.cold_lists)
         self.taken_at = lease.taken_at
         """As in `Lease`: the moment for which every judgement under this lease holds."""
-        self.is_bound_now = False
-        """Whether the shard path was bound under this lease; see `bind`."""
+        self.is_bound_now = lease.is_first_of_pair
+        """Whether the shard path was bound under this lease, or the pair got its first token; see `bind`."""
         self.root = reader.root
         """The coordination root."""
         self._reader = reader

@@ -11,6 +11,8 @@ The proof is one of:
 - cold has no part at the shard path.
 
 Under the lease of the shard path the proof is checked, then the marker is written with the version read.
+
+A hot ensemble that may be a copy gets an identity of its own after the proof, and then takes the path over.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from ..audit.evidence import ReplicaEvidence
 from ..audit.reader import EvidenceReader, ShardEvidence
 from ..parts.bind import bind_owned
 from ..parts.leased_shard import LeasedShard
+from ..parts.pair import renew_identity
 
 
 class NotOwned(PartMoveError):
@@ -63,8 +66,10 @@ def take_over(
         if shard.owner is Owner.OURS and shard.binding.is_known:
             return Proof.NONE_NEEDED
         _refuse_unclaimed(shard.owner, shard_path)
-        marker = shard.binding.marker
-        if marker is not None and marker.given_to and marker.given_to == shard.binding.pair.hot_id:
+        marker, pair = shard.binding.marker, shard.binding.pair
+        # A consent names the identity, which copies of this hot ensemble have, too.
+        is_given = marker is not None and bool(marker.given_to) and marker.given_to == pair.hot_id
+        if is_given and not pair.is_copied:
             proof = Proof.CONSENT
         elif not shard.has_parts_in_cold:
             proof = Proof.NO_PARTS
@@ -72,6 +77,9 @@ def take_over(
             _refuse_unproven(cold, evidence.read(shard_path))
             proof = Proof.DISKS
         leased.confirm()
+        if pair.is_copied:
+            renew_identity(hot, cold, leases.root)
+            shard = leased.shard()
         bind_owned(leased, shard)
     return proof
 

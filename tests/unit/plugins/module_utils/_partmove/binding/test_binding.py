@@ -194,7 +194,7 @@ def test_a_table_that_both_sides_know_needs_no_place_in_the_list(bench: Bench) -
     """It was bound before ensembles had identities, and another hot ensemble was listed first."""
     bench.move(DAY)
     hots = hots_path(DEFAULT_ROOT)
-    bench.cold.delete(f"{hots}/{identify(bench)}")
+    bench.cold.delete(f"{hots}/{identify(bench)}", recursive=True)
     bench.cold.create(f"{hots}/{'c' * 32}", BoundHot("another").encode())
     mark_without_id(bench)
     assert not binding_of(bench).pair.is_bound

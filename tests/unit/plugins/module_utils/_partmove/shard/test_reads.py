@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.binding import query_in_cold
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import EnsembleError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.part_listing import PartListing
@@ -93,7 +94,8 @@ def test_has_parts_in_cold_with_and_without_names(bench: Bench, names: bool) -> 
 
     def look(*replicas: str) -> ColdRead:
         lists = PartListing(bench.cold_store, PartNames(LAYOUT, 1), {})
-        return read_cold(bench.cold_store, LAYOUT, DEFAULT_ROOT, replicas, lists, [DAY] if names else [])
+        query = query_in_cold(DEFAULT_ROOT, LAYOUT, [None, None, None])
+        return read_cold(bench.cold_store, LAYOUT, query, replicas, lists, [DAY] if names else [])
 
     assert not look("r1", "r2").has_parts
     for path in (PATH, LAYOUT.replicas, LAYOUT.replica("r2").path, LAYOUT.replica("r2").parts):
