@@ -56,6 +56,7 @@ def test_a_member_with_other_bytes_keeps_a_partition_hot() -> None:
     assert report.failed[DAY].gate is GateName.COPIES_EQUAL
     assert "differs on cold" in report.failed[DAY].reason
     assert bench.hot.exists(bench.part()) is not None
+    assert not any(bench.cold.exists(bench.part(each)) for each in ("r1", "r2"))
 
 
 def test_copies_of_a_partition_that_another_run_made_cold_are_not_taken_back() -> None:
