@@ -18,14 +18,14 @@ MUTANTS = (
         _FINDINGS,
         "return bool(self._audits) and not self.unjudged()",
         "return not self.unjudged()",
-        ("findings/test_findings.py::test_a_report_on_nothing_is_not_complete",),
+        ("findings/test_findings.py::test_nothing_is_not_complete",),
     ),
     Mutant(
         "what can wait is an alarm",
         _FINDINGS,
         "return row.verdict.kind.is_inconsistent and not row.verdict.can_wait",
         "return row.verdict.kind.is_inconsistent",
-        ("findings/test_findings.py::test_a_finding_that_can_wait_is_reported_and_is_no_drift",),
+        ("findings/test_findings.py::test_what_can_wait_is_complete_and_no_drift",),
     ),
     Mutant(
         "a silent server of a table without partitions is nothing",

@@ -100,9 +100,17 @@ def test_figures() -> None:
     assert whole["apples_last_complete_timestamp_seconds"] == {(): 7}
 
 
+def test_nothing_is_not_complete() -> None:
+    assert not Basket(Fruit, []).is_complete
+
+
+def test_what_can_wait_is_complete_and_no_drift() -> None:
+    waits = Basket(Fruit, [Tree("/b", (ROTTEN._replace(verdict=Look(Fruit.ROTTEN, can_wait=True)),))])
+    assert (waits.is_drifted, waits.is_complete) == (False, True)
+
+
 def test_a_report_on_nothing_is_not_complete() -> None:
     nothing = Basket(Fruit, [])
-    assert not nothing.is_complete
     figures = parsed(nothing.metrics(7.0))
     assert figures["apples_complete"] == {(): 0}
     assert "apples_last_complete_timestamp_seconds" not in figures
@@ -110,7 +118,6 @@ def test_a_report_on_nothing_is_not_complete() -> None:
 
 def test_a_finding_that_can_wait_is_reported_and_is_no_drift() -> None:
     waits = Basket(Fruit, [Tree("/b", (RIPE, ROTTEN._replace(verdict=Look(Fruit.ROTTEN, can_wait=True))))])
-    assert (waits.is_drifted, waits.is_complete) == (False, True)
     assert waits.summary() == [
         "Shard paths: 1; apples of trees: 1 consistent, 0 inconsistent, 0 not judged, 1 can wait",
         "rotten 1: it may not be eaten. Look at it. (/b 2)",
