@@ -112,7 +112,7 @@ MUTANTS = (
         "patched/move/report.py",
         "        self.failed[partition_id] = refusal\n        self.touched.add(partition_id)\n",
         "        self.failed[partition_id] = refusal\n",
-        ("patched/move/test_run.py::test_the_run_that_switched_reports_a_change_and_the_next_one_does_not",),
+        ("patched/move/test_report.py::test_a_partition_that_fails_was_not_moved",),
     ),
     Mutant(
         "copies of an earlier run that are removed are no change",

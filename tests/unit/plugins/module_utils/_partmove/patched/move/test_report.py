@@ -69,7 +69,8 @@ def test_what_was_written_of_a_partition_that_was_not_moved_is_a_change() -> Non
     removed.copies_removed.add("a")
     assert undone == PatchedReport(PATH, deferred={"a": REFUSAL}, touched={"a"})
     assert lost == PatchedReport(PATH, failed={"a": REFUSAL}, touched={"a"})
-    for report in (undone, lost, removed, PatchedReport(PATH, moved={"a": MOVED})):
+    bound = PatchedReport(PATH, is_bound_now=True)
+    for report in (undone, lost, removed, bound, PatchedReport(PATH, moved={"a": MOVED})):
         assert report.is_changed
     kept = PatchedReport(PATH, unchanged={"a"}, deferred={"b": REFUSAL}, failed={"c": REFUSAL})
     assert not kept.is_changed
