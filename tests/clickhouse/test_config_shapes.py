@@ -28,6 +28,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.e
     ensure_absent,
     ensure_present,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.ensembles import hot_ensembles
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.files import Config
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.local_files import (
     ConfigFiles,
@@ -45,6 +46,7 @@ from support.servers.downloads import NotToBeHad
 from support.servers.ladder.forked import ForkedProgram
 from support.servers.ladder.programs import Program
 from support.servers.ladder.rungs import RUNGS
+from support.servers.modern.keeper_hosts import read_by_engine
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "configurations.md"
 COLD, HOT, AUXILIARY = "cold_zookeeper", "zookeeper", "auxiliary_zookeepers/cold"
@@ -54,6 +56,8 @@ OLD_SERVER = "18.16"
 VERSIONS = (OLD_SERVER, *(each.name for each in RUNGS if each.in_every_test))
 # Hosts of the hot ensemble in every shape that has one and that any server loads.
 HOT_MEMBER = ["zk1"]
+# What the module refuses to read.
+UNREAD = {"an entity"}
 ALL_SHAPES = {**SHAPES, **MODERN_SHAPES}
 
 
@@ -214,14 +218,19 @@ def _where(ground: Ground, change: ConfigChange) -> str:
     return " and ".join(ground.shown(edit.path) for edit in change.edits) or "nothing to do"
 
 
-def page_rows() -> Mapping[str, Mapping[str, Tried]]:
-    """The rows of the last table on the page: shape, version, what came of it."""
+def page_cells() -> Mapping[str, list[str]]:
+    """The cells of the last table on the page, by shape."""
     table = PAGE.read_text(encoding="utf-8").partition("| Shape |")[2]
     lines = [line for line in table.splitlines()[1:] if line.startswith("| ") and "---" not in line]
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return {name: rest for name, *rest in cells}
+
+
+def page_rows() -> Mapping[str, Mapping[str, Tried]]:
+    """The rows of the table: shape, version, what came of it."""
     return {
-        name: {version: Tried(rest[at], *rest[len(VERSIONS) :]) for at, version in enumerate(VERSIONS)}
-        for name, *rest in cells
+        name: {version: Tried(cells[at], *cells[len(VERSIONS) + 1 :]) for at, version in enumerate(VERSIONS)}
+        for name, cells in page_cells().items()
     }
 
 
@@ -247,6 +256,26 @@ def test_the_module_does_what_the_server_does(
     version, server = version_and_server
     found = try_shape(Ground(ALL_SHAPES[name], tmp_path, version, server))
     assert page_rows().get(name, {}).get(version) == found, f"{version}: | {name} | {' | '.join(found)} |"
+
+
+@pytest.mark.usefixtures("modern_engine")
+@pytest.mark.parametrize("name", ALL_SHAPES)
+def test_the_module_sees_the_hot_members_of_the_engine(name: str, tmp_path: Path) -> None:
+    """The engine does not refuse <keeper> beside <zookeeper>, and has no <include from_zk>."""
+    shape = ALL_SHAPES[name]
+    shape.write(tmp_path)
+    environment = {key: text.replace(FOLDER_MARK, str(tmp_path)) for key, text in shape.environment.items()}
+    reading = read_by_engine(tmp_path / "config.xml", environment)
+    if not reading.starts:
+        found = "does not start"
+    else:
+        found = ", ".join(["loads", *reading.hosts])
+        if name not in UNREAD:
+            view = Config(ConfigFiles(str(tmp_path / "config.xml"))).view(NEWEST)
+            hot = hot_ensembles(view)[:1]
+            if not any(each.problems for each in hot):
+                assert [node.host for each in hot for node in each.nodes] == list(reading.hosts)
+    assert page_cells()[name][len(VERSIONS)] == found
 
 
 def test_the_page_has_every_shape_and_no_other() -> None:

@@ -26,6 +26,7 @@ SUBSTITUTION = "clickhouse_remote_servers"
 
 _PORT, _SECURE_PORT = 9000, 9440
 _EXTERNAL_SOURCES = frozenset({"from_env", "from_zk"})
+_INCLUDE = "include"
 _MERGING = frozenset({"replace", "remove"})
 _PREPROCESSED = "Give the preprocessed file of the server, in which everything is put together"
 _NAME = re.compile(r"[\w.-]+")
@@ -51,20 +52,37 @@ class ClusterNode(NamedTuple):
 
 @dataclass
 class _Node:
-    """An element of the configuration, with the substitutions of ``incl`` in place."""
+    """An element of the configuration, with the substitutions of ``incl`` in place.
+
+    external: the attribute with a source outside of the files, which hides text and children; else empty.
+    """
 
     tag: str
     where: str
     text: str = ""
     children: list[_Node] = field(default_factory=list)
+    external: str = ""
+
+    def known(self) -> _Node:
+        """Return the element. Raises FormatError if its content is not in a file."""
+        if self.external:
+            raise FormatError(
+                f"<{self.tag}> in {self.where} has the attribute {self.external}, so its value is not in a"
+                " file",
+                remedy=_PREPROCESSED,
+            )
+        return self
 
     def value(self, tag: str) -> str:
-        """Return the text of the last child with the tag, or ""."""
-        return next((child.text for child in reversed(self.children) if child.tag == tag), "")
+        """Return the text of the last child with the tag, or "". Raises FormatError as `known` does."""
+        return next((child.known().text for child in reversed(self.children) if child.tag == tag), "")
 
-    def with_prefix(self, prefix: str) -> list[_Node]:
-        """Return the children whose tags begin with the prefix, because ClickHouse accepts any such tag."""
-        return [child for child in self.children if child.tag.startswith(prefix)]
+    def with_prefix(self, *prefixes: str) -> list[_Node]:
+        """Return the children whose tags begin with a prefix, because ClickHouse accepts any such tag.
+
+        Raises FormatError as `known` does.
+        """
+        return [child.known() for child in self.children if child.tag.startswith(prefixes)]
 
 
 class Substitutions(NamedTuple):
@@ -112,7 +130,7 @@ def nodes_of_config(config: Config, substitutions: Substitutions, element: str |
                 f"<{each.tag}> in {file.path} has the attribute {min(merging)}", remedy=_PREPROCESSED
             )
         expanded = _expanded(each, file.path, substitutions)
-        for cluster in expanded.children if expanded is not None else ():
+        for cluster in expanded.known().children if expanded is not None else ():
             if cluster.tag in clusters:
                 raise FormatError(
                     f"The cluster {cluster.tag} is defined in {clusters[cluster.tag].where} and again in"
@@ -144,10 +162,9 @@ def _expanded(element: Element, path: str, substitutions: Substitutions) -> _Nod
     """Return the element with its substitutions; None for an optional element without a value."""
     external = _EXTERNAL_SOURCES & set(element.attributes)
     if external:
-        raise FormatError(
-            f"<{element.tag}> in {path} has the attribute {min(external)}, so its value is not in a file",
-            remedy=_PREPROCESSED,
-        )
+        node = _Node(element.tag, path, external=min(external))
+        # It may stand for any elements. Other elements matter only if somebody needs them.
+        return node.known() if element.tag == _INCLUDE else node
     node = _Node(element.tag, path, element.text.strip())
     own: Iterable[Element] = element.children
     name = element.attributes.get("incl")
@@ -158,6 +175,7 @@ def _expanded(element: Element, path: str, substitutions: Substitutions) -> _Nod
         if value is not None:
             included = _expanded(value, substitutions.path, substitutions)
             if included is not None:
+                node.external = included.external
                 node.text += included.text
                 node.children += included.children
             if "replace" in element.attributes:
@@ -171,7 +189,7 @@ def _expanded(element: Element, path: str, substitutions: Substitutions) -> _Nod
 
 def _cluster(cluster: _Node) -> Iterator[ClusterNode]:
     """Yield the replicas. A shard is a <shard> element, or a <node> element with a single replica."""
-    shards = [child for child in cluster.children if child.tag.startswith(("shard", "node"))]
+    shards = cluster.known().with_prefix("shard", "node")
     if not shards:
         raise FormatError(
             f"The cluster {cluster.tag} in {cluster.where} has no shard",

@@ -151,6 +151,21 @@ MODERN_SHAPES: Mapping[str, Shape] = {
         {_MAIN: main("<zookeeper><node><host from_env='AZ'>zk1</host></node></zookeeper>", _NEW)},
         environment={"AZ": "a"},
     ),
+    "`from_env` in every host, as in charts of Kubernetes": Shape(
+        {
+            _MAIN: main(
+                "<zookeeper>"
+                + "".join(
+                    f"<node><host from_env='KEEPER_NODE_{index}'></host><port>2181</port></node>"
+                    for index in range(2)
+                )
+                + "</zookeeper>"
+                + _keeper_server().replace(">zk1<", " from_env='KEEPER_NODE_0'><"),
+                _NEW,
+            )
+        },
+        environment={"KEEPER_NODE_0": "zk1", "KEEPER_NODE_1": "zk2"},
+    ),
     "host with `${…}`": Shape(
         {_MAIN: main("<hot>zk1</hot><zookeeper><node><host>${hot}</host></node></zookeeper>", _NEW)}
     ),

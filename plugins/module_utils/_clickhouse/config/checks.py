@@ -17,7 +17,6 @@ from .names import (
     ENSEMBLE_ELEMENTS,
     HOT_ELEMENT,
     KEEPER_ELEMENT,
-    KEEPER_SERVER_ELEMENT,
     tagged,
 )
 from .sections import INCLUDE, Occurrence
@@ -56,26 +55,29 @@ def check_hot_element(config: Config, element: str, desired: ElementContent) -> 
     if element != HOT_ELEMENT:
         return
     for view in config.views():
-        unknown = view.unknown(KEEPER_ELEMENT)
-        if unknown and not view.sections(HOT_ELEMENT):
-            raise PartMoveError(
-                f"Whether the server has another hot ensemble is unknown: {unknown[0]}",
-                remedy=f"Write <{HOT_ELEMENT}> by hand if it has none",
-            )
         for keeper in view.sections(KEEPER_ELEMENT)[:1]:
             raise PartMoveError(
                 f"<{KEEPER_ELEMENT}> in {keeper.origin} has the hot ensemble, and a server that also has"
                 f" <{HOT_ELEMENT}> does not start",
                 remedy=f"Edit <{KEEPER_ELEMENT}> by hand, or rename it to <{HOT_ELEMENT}> first",
             )
-        for other in hot_ensembles(view):
-            if other.element == KEEPER_SERVER_ELEMENT and (
-                other.problems or _addresses(other.nodes) != _addresses(desired.nodes)
-            ):
-                raise PartMoveError(
-                    f"The hot ensemble is {other}, which <{HOT_ELEMENT}> with other members would replace",
-                    remedy="Name the members of this ensemble, or set use_cluster in it to false first",
-                )
+        if not view.sections(HOT_ELEMENT):
+            _check_replaces_nothing(view, desired)
+
+
+def _check_replaces_nothing(view: View, desired: ElementContent) -> None:
+    """Raise PartMoveError if a first <zookeeper> would replace an ensemble with other members."""
+    for unknown in view.unknown(KEEPER_ELEMENT):
+        raise PartMoveError(
+            f"Whether the server has another hot ensemble is unknown: {unknown}",
+            remedy=f"Write <{HOT_ELEMENT}> by hand if it has none",
+        )
+    for other in hot_ensembles(view):
+        if other.problems or _addresses(other.nodes) != _addresses(desired.nodes):
+            raise PartMoveError(
+                f"The hot ensemble is {other}, which <{HOT_ELEMENT}> with other members would replace",
+                remedy="Name the members of this ensemble, or set use_cluster in it to false first",
+            )
 
 
 def check_editable(config: Config, occurrence: Occurrence) -> None:

@@ -31,6 +31,15 @@ def metrika(text: str) -> Substitutions:
     return Substitutions(METRIKA, XmlFile(METRIKA, f"<yandex>{text}</yandex>".encode()), needed=True)
 
 
+def test_a_value_from_the_environment_that_nobody_needs_is_no_reason_to_refuse() -> None:
+    """As charts of Kubernetes write it: the user and the password of the replicas, and the secret."""
+    credentials = '<user from_env="U"></user><password from_env="P"></password>'
+    text = REPLICA.replace("</host>", f"</host>{credentials}")
+    assert nodes(f"<remote_servers><c><secret from_env='S'/>{text}</c></remote_servers>") == nodes(
+        f"<remote_servers><c>{REPLICA}</c></remote_servers>"
+    )
+
+
 @pytest.mark.parametrize(
     ("inside", "node"),
     [
@@ -91,6 +100,12 @@ def test_a_missing_name_has_no_value() -> None:
         ("<c/>", f"The cluster c in {MAIN} has no shard"),
         ("<c><node><host>a b</host></node></c>", "a replica of cluster 'c' with the host 'a b'"),
         ("<c><node><host>a</host><port>-1</port></node></c>", "has port '-1' in a <node>"),
+        ("<c from_env='X'/>", "<c> in .* has the attribute from_env, so its value is"),
+        (
+            "<c><shard><replica><host from_env='X'/></replica></shard></c>",
+            "<host> in .* has the attribute from",
+        ),
+        ("<c><shard><include from_zk='/x'/></shard></c>", "<include> in .* has the attribute from_zk"),
         ("<c><node from_env='X'/></c>", "<node> in .* has the attribute from_env, so its value is"),
     ],
 )

@@ -41,6 +41,13 @@ def config(main: str, root: str = "clickhouse", **others: str) -> MemoryConfig:
     return MemoryConfig(files)
 
 
+def with_yaml(text: str, **others: str) -> MemoryConfig:
+    """A configuration with a drop-in in YAML."""
+    files = {MAIN: b"<clickhouse>\n</clickhouse>\n", f"{CONFIG_D}/a.YAML": text.encode()}
+    files.update((METRIKA, each.encode()) for each in others.values())
+    return MemoryConfig(files)
+
+
 def present(
     source: MemoryConfig, element: str, *hosts: str, style: str = "drop_in", port: str = "2181"
 ) -> ConfigChange:
@@ -69,6 +76,14 @@ HOT_IS_ZK1 = {
     "a.Conf": config("", a_Conf=SECTION),
     "another setting from the environment": config(
         SECTION.replace("</host>", "</host><availability_zone from_env='AZ'/>")
+    ),
+    "YAML": with_yaml("zookeeper: {node: {host: zk1}}"),
+    "<keeper> in YAML": with_yaml("keeper:\n  node:\n    - {host: zk1}\n"),
+    "<include> in YAML": with_yaml(
+        "include: {'@incl': z}", metrika=f"<clickhouse><z>{SECTION}</z></clickhouse>"
+    ),
+    "all in YAML": MemoryConfig(
+        {MAIN.replace(".xml", ".yaml"): b"zookeeper: {node: {host: zk1}}"}, MAIN.replace(".xml", ".yaml")
     ),
     "white space and upper case": config(SECTION.replace("zk1", " ZK1. ")),
 }

@@ -139,8 +139,10 @@ def test_which_files_are_merged(main: Path) -> None:
     (main.parent / "config.d" / "folder.xml").mkdir()
     (main.parent / "config.d" / "nothing.xml").symlink_to("nowhere")
     files = ConfigFiles(str(main))
+    (main.parent / "config.d" / "Z.XML").touch()
     assert files.drop_ins() == [
         f"{main.parent}/conf.d/b.xml",
+        f"{main.parent}/config.d/Z.XML",
         f"{main.parent}/config.d/a.conf",
         f"{main.parent}/config.d/a.yaml",
     ]
