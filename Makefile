@@ -111,6 +111,11 @@ else
 	@SEED="$(SEED)" STEPS="$(STEPS)" $(RUN) -m explore
 endif
 
+# Versions that are not here are downloaded, 140 to 180 MB each.
+.PHONY: ladder
+ladder: setup ## Run the twin tests on servers of every version: RUNGS="24.5 24.8 25.5 25.8 26.9"
+	@$(RUN) -m support.servers.ladder.table $(RUNGS)
+
 # The head of each file in tests/benchmark/ lists its variables: RUNS, PARTITIONS, SHARD_PATHS, ROWS, …
 .PHONY: bench
 bench: setup ## Measure on this machine: WHAT=patched|twin|daily|effect|growth|modern|scale

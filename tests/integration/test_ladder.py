@@ -16,6 +16,8 @@ from support.servers.ladder.programs import ProgramFailed, client, extract_from_
 from support.servers.ladder.real_server import RealServer
 from support.servers.ladder.rungs import Rung, rung
 
+pytestmark = pytest.mark.ladder
+
 _CONFIG = """\
 <clickhouse>
     <http_port>8123</http_port>

@@ -85,7 +85,7 @@ class ModernServer(SqlServer):
         log = folder / "clickhouse-server.log"
         version = self.options.version
         if version == ENGINE:
-            started = (sys.executable, "-S", main.__file__, str(folder / "server.json"))
+            started: tuple[str, ...] = (sys.executable, "-S", main.__file__, str(folder / "server.json"))
             environment: Mapping[str, str] = {"PYTHONPATH": str(_TESTS)}
         else:
             started = command(version, Program.SERVER, f"--config-file={folder / 'config.xml'}")
