@@ -42,9 +42,7 @@ def test_log_that_ends_before_the_snapshot_is_refused(tmp_path: Path) -> None:
     write_snapshot(tmp_path, "x", zxid=20)
     (tmp_path / "version-2" / "log.1").unlink()
     write_log(tmp_path, 11, "x")
-    with pytest.raises(
-        EnsembleError, match="snapshot.14 has no zxid of its end, .* before it, with 0xb"
-    ):
+    with pytest.raises(EnsembleError, match="snapshot.14 has no zxid of its end, .* before it, with 0xb"):
         names_of(tmp_path)
 
 
