@@ -28,6 +28,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
     NoServers,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import ToHot
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.memory.arrange import Arrange, both, create, create_cold, entry, mark, mark_former, write
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
@@ -411,3 +412,15 @@ def test_every_gate_for_bringing_back_has_a_case() -> None:
     told = {case.gate for case in (*CASES, *WAITING)}
 
     assert {"queue_clear", "payload_readable", "copies_needed", "hot_members"} <= told
+
+
+def test_each_disk_is_expected_to_have_the_parts_of_its_replica() -> None:
+    bench, other = Bench(), f"{DAY}_9_9_0"
+    bench.move()
+    create_cold(f"replicas/r1/parts/{other}", MINIMALISTIC)(bench)
+    facts = bench.reader().read([DAY]).partitions[DAY]
+
+    expected = ToHot(bench.context).expected(facts)
+
+    names = {replica: [part.name.text for part in parts] for replica, parts in expected.hot.items()}
+    assert names == {"r1": [PART, other], "r2": [PART]}
