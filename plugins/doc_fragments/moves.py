@@ -45,13 +45,13 @@ class ModuleDocFragment:
             required: true
       fail_when_deferred_by:
         description:
-          - Names of gates. The module fails at its end if one of these gates has deferred a partition, also in
-            check mode. The other partitions are moved.
-          - For gates that must not close in your cluster, such as V(active_on_disk) or V(twin_ready), of which
-            a run of every night would otherwise report nothing but a count.
+          - Names of gates. The module fails at its end if one of these gates has deferred a partition, also
+            in check mode. The other partitions are moved.
+          - For gates that must not close in your cluster, such as V(active_on_disk) or V(twin_ready). Without
+            this option, a run of every night would only report a count of them.
           - Whatever this option is, the module fails before its first write if no ClickHouse server of any
-            table can be asked, for example because of a wrong password; and at its end if this applies to some
-            of the tables.
+            table can be asked, for example because of a wrong password. It fails at its end if this applies
+            to some of the tables.
         type: list
         elements: str
         default: []
