@@ -94,6 +94,20 @@ MUTANTS = (
         (f"{_COPIED}::test_a_copy_moves_nothing",),
     ),
     Mutant(
+        "each of many runs replaces the token itself",
+        _PAIR,
+        "        elif pair.token != before:\n",
+        "        elif pair is None:\n",
+        (f"{_OF_WRITER}::test_many_runs_that_begin_at_once",),
+    ),
+    Mutant(
+        "a run counts the token that it found as its own",
+        _PAIR,
+        "        elif pair.token != before:\n",
+        "        else:\n",
+        (f"{_OF_WRITER}::test_a_lost_answer",),
+    ),
+    Mutant(
         "a copy takes leases",
         _PAIR,
         "        refuse_copied_hot(pair)\n        if not pair.is_bound:",

@@ -25,6 +25,7 @@ from ...binding.identity import (
     parse_identity,
 )
 from ...binding.tokens import (
+    Token,
     TokenChain,
     encode_chains,
     first_chain,
@@ -85,17 +86,23 @@ def bind_pair(hot: ZnodeStore, cold: ZnodeStore, root: str, name: str, *, may_jo
 
 
 def write_token(hot: ZnodeStore, cold: ZnodeStore, root: str) -> bool:
-    """Replace the token of a bound pair, and return whether the pair had none before.
+    """Replace the token of a bound pair, unless another run does, and return whether the pair had none.
 
     Without effect for an unbound pair. Raises BindingConflict if hot does not know the token in cold,
     FormatError for unknown data, and EnsembleError and kin.
     """
-    for _attempt in range(_ATTEMPTS):
+    before: Token | None = None
+    for attempt in range(_ATTEMPTS):
         read = _read(hot, cold, root)
         pair = settled(hot, cold, root, read)
         refuse_copied_hot(pair)
         if not pair.is_bound:
             return False
+        if attempt == 0:
+            before = pair.token
+        elif pair.token != before:
+            # Another run of this hot ensemble replaced the token meanwhile, or this one, with a lost answer.
+            return before is None
         chain = pair.chain
         if chain is None or pair.token == chain.newest:
             chain = first_chain() if chain is None else chain.longer()

@@ -115,7 +115,17 @@ def test_a_lost_answer(bench: Bench, which: str, applied: bool) -> None:
 
     store.loses = loses
     assert not write(bench)
-    assert number(bench) == (3 if applied and which == "cold" else 2)
+    assert number(bench) == 2
+
+
+def test_many_runs_that_begin_at_once(bench: Bench) -> None:
+    """Before each write to cold another run is faster: its token serves this one as well."""
+    other = bench.beside()
+    bench.cold_store.before = lambda multi: (
+        write(other) if any(op.path.endswith("/token") for op in multi) else None
+    )
+    assert not write(bench)
+    assert number(bench) == 2
 
 
 class _Unwatched:
@@ -183,7 +193,7 @@ def test_another_run_in_between_is_no_copy(bench: Bench, at: int) -> None:
     )
     assert not read_pair(hot, cold, DEFAULT_ROOT).is_copied
     write_token(hot, cold, DEFAULT_ROOT)
-    assert number(bench) >= 5
+    assert number(bench) >= 4
 
 
 def test_a_token_of_another_ensemble_is_never_overwritten(bench: Bench) -> None:
