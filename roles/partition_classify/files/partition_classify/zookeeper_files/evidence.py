@@ -93,32 +93,43 @@ class LogTimes:
 class Parents:
     """Znodes that existed at the snapshot's zxid, because the log creates or deletes children of them.
 
-    Memory: these paths, and a number for each created path.
+    Memory: these paths, and 8 bytes for each created path.
     """
 
     def __init__(self) -> None:
-        self.missing: dict[bytes, int] = {}
-        """Path, and the transaction that needs it; less those of the snapshot after the scan."""
-        self._created: set[int] = set()
+        self._needed: dict[bytes, tuple[int, int]] = {}
+        self._created = array("q")
         self._deleted: set[bytes] = set()
 
     def created(self, path: bytes, zxid: int) -> None:
         """Note a creation."""
         self._need_parent(path, zxid)
-        self._created.add(hash(path))
+        self._created.append(hash(path))
 
     def deleted(self, path: bytes, zxid: int) -> None:
         """Note a deletion. A fuzzy snapshot may lack a znode that the log deletes later."""
         self._need_parent(path, zxid)
-        if self.missing.pop(path, None) is not None:
+        if self._needed.pop(path, None) is not None:
             self._deleted.add(path)
+
+    def needed(self) -> dict[bytes, int]:
+        """Return these znodes, with the transaction that needs each."""
+        hashes = {hash(path) for path in self._needed}
+        firsts: dict[int, int] = {}
+        for index, created in enumerate(self._created):
+            if created in hashes:
+                firsts.setdefault(created, index)
+        never = len(self._created)
+        return {
+            path: zxid
+            for path, (zxid, index) in self._needed.items()
+            if firsts.get(hash(path), never) >= index
+        }
 
     def _need_parent(self, path: bytes, zxid: int) -> None:
         parent = path.rpartition(b"/")[0]
-        if parent in self.missing or parent.startswith(_RESERVED):
-            return
-        if hash(parent) not in self._created and parent not in self._deleted:
-            self.missing[parent] = zxid
+        if parent not in self._needed and parent not in self._deleted and not _is_reserved(parent):
+            self._needed[parent] = zxid, len(self._created)
 
 
 class Evidence:
@@ -133,6 +144,7 @@ class Evidence:
         self._is_confirmed = False
         self.times = LogTimes()
         self.parents = Parents()
+        self._missing: dict[bytes, int] = {}
 
     def compared(self, records: Iterator[ZnodeRecord], until: int) -> Iterator[ZnodeRecord]:
         """Yield the records. Raises DamagedFile and EnsembleError for a contradiction.
@@ -143,7 +155,7 @@ class Evidence:
         # Most znodes are older than the log; their bytes sort as their numbers do.
         first = self.times.first
         logged = newest if first is None else min(first.to_bytes(8, "big"), newest)
-        missing = self.parents.missing
+        missing = self._missing = self.parents.needed()
         for record in records:
             _offset, path, _data, stored = record
             if stored[_MZXID] >= logged or stored[_PZXID] > newest:
@@ -158,7 +170,7 @@ class Evidence:
         earlier: logs older than the snapshot; read only if no znode was compared with the others.
         digest: zxid and digest of the snapshot, None if the snapshot has no digest.
         """
-        for path, zxid in self.parents.missing.items():
+        for path, zxid in self._missing.items():
             raise self._other_ensemble(
                 f"transaction 0x{zxid:x} of the log needs the znode {path.decode(errors='backslashreplace')},"
                 " which neither the snapshot nor the log has"
