@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable, Iterable
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.identity import hots_path
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.tokens import tokens_path
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
@@ -80,16 +82,17 @@ class CopiedCluster(OtherCluster):
         for member in hot.members:
             hot.catch_up(member)
         self._begin(scene, hot, servers)
-        self._token = self._token_in_cold()
 
     @property
     def is_recognised(self) -> bool:
-        """Whether a run of the scene has begun since: otherwise nothing shows which of both is the copy."""
-        return self._token_in_cold() != self._token
+        """Whether a run of the scene has begun since: otherwise nothing shows which of both is the copy.
 
-    def _token_in_cold(self) -> object:
-        tree = self._scene.cold.tree(hots_path(DEFAULT_ROOT))
-        return [znode for path, znode in tree.items() if path.endswith("/token")]
+        A run gives hot its token before cold, so a copy that is made in between knows the token.
+        """
+        known = b"".join(self._hot.data(tokens_path(DEFAULT_ROOT)).values()).decode()
+        tree = self._scene.cold.data(hots_path(DEFAULT_ROOT))
+        tokens = [json.loads(data)["token"] for path, data in tree.items() if path.endswith("/token")]
+        return any(each not in known for each in tokens)
 
 
 class _Guarded(DelegatingStore):
