@@ -38,7 +38,7 @@ class Place(ModernTables):
         written = engine.replace("PATH", f"{self.base}/{{shard}}/{name}")
         self.shard.execute(
             f"CREATE TABLE {name} {COLUMNS} ENGINE = {written} PARTITION BY toYYYYMMDD(day) ORDER BY id{rest}"
-            " SETTINGS deduplicate_merge_projection_mode = 'rebuild'"
+            f"{self.projection_settings}"
         )
         return name
 

@@ -47,7 +47,7 @@ class Place(ModernTables):
             shard.execute(
                 f"CREATE TABLE {self.table(name)} {COLUMNS} ENGINE = ReplicatedReplacingMergeTree('{path}',"
                 " '{replica}') PARTITION BY toYYYYMMDD(day) ORDER BY id"
-                " SETTINGS deduplicate_merge_projection_mode = 'rebuild'"
+                f"{self.projection_settings}"
             )
         self.insert_into(self.table("hits"), 2, day=NEXT)
         self.insert_into(self.table(twin), 1)

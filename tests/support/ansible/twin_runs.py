@@ -55,6 +55,12 @@ class ModernTables:
         """How to ask the servers in this process."""
         return ClickHouseOptions(endpoints=self.shard.endpoints, timeout=timeout)
 
+    @property
+    def projection_settings(self) -> str:
+        """Ends a definition with a projection: newer versions demand the setting, older ones refuse it."""
+        known = self.first.knows("deduplicate_merge_projection_mode")
+        return " SETTINGS deduplicate_merge_projection_mode = 'rebuild'" if known else ""
+
     def shard_path(self, name: str) -> str:
         """The path of a table in the hot ensemble."""
         return f"{self.base}/01/{name}"

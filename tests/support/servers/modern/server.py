@@ -74,8 +74,9 @@ class ModernServer(SqlServer):
         return [name for (name,) in self.query(_parts("name", table))]
 
     def knows(self, setting: str) -> bool:
-        """Whether the version has a setting; it refuses a statement with one that it does not have."""
-        return bool(self.query(f"SELECT name FROM system.settings WHERE name = '{setting}'"))
+        """Whether the version has a setting, of any kind; a statement with another one is refused."""
+        kinds = ("settings", "merge_tree_settings", "server_settings")
+        return any(self.query(f"SELECT name FROM system.{kind} WHERE name = '{setting}'") for kind in kinds)
 
     def part_folder(self, table: str, part: str) -> Path:
         """Where an active part is on disk."""
