@@ -390,3 +390,13 @@ def test_check_mode_reports_the_same_as_the_run(arrange: Arrange) -> None:
 
     assert (bench.hot_ensemble.tree(), bench.cold_ensemble.tree()) == before
     assert told == bench.move(DAY, OTHER)
+
+
+def test_a_partition_that_another_run_moved_before_the_lease_is_unchanged() -> None:
+    bench = Bench()
+    other = bench.beside()
+    bench.before_lease(lambda: other.move(DAY))
+
+    report = bench.move(DAY)
+
+    assert (report.unchanged, report.open([DAY])) == ({DAY}, [])
