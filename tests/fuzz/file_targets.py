@@ -118,13 +118,17 @@ def _read_snapshot(data: bytes, suffix: str = "", log_file: bytes | None = None)
 
 
 def _write_files(data_dir: Path, data: bytes, suffix: str = "", log_file: bytes | None = None) -> None:
-    """A snapshot, and a log that was written after it; a member has one, even without transactions."""
+    """A snapshot, and logs written after it: up to its last transaction, and from the next one on."""
     folder = data_dir / "version-2"
     folder.mkdir()
     snapshot = folder / f"snapshot.a{suffix}"
     snapshot.write_bytes(data)
     os.utime(snapshot, (0, 0))
-    (folder / "log.b").write_bytes((log_file or log.HEADER) + bytes(100))
+    last = LogWriter(10)
+    last.add(log.ERROR, log.error())
+    last.write(data_dir)
+    if log_file is not None:
+        (folder / "log.b").write_bytes(log_file + bytes(100))
 
 
 def _read_compressed(compression: str) -> Callable[[bytes], object]:
