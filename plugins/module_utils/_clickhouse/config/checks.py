@@ -111,8 +111,10 @@ def check_effective(draft: Draft, element: str, desired: ElementContent) -> None
         if not (found and found[0].has(desired)):
             would_not = f"{_servers(view, after)} would not find the desired {tagged(element)}"
             if found and found[0].tag == INCLUDE:
+                # With the lines of the files as they are.
+                before = draft.before.view(view.dialect).unknown(element)
                 raise FormatError(
-                    f"{would_not} if the value has another one: {found[0].problem}",
+                    f"{would_not} if the value has another one: {(before or [found[0].problem])[0]}",
                     remedy=f"Move this <{INCLUDE}> behind all else, or write the element before it by hand",
                 )
             raise FormatError(

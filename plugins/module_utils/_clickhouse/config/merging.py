@@ -16,10 +16,10 @@ from dataclasses import replace
 
 from ..._partmove.errors import FormatError
 from .dialects import NEWEST, Dialect
-from .sections import INCLUDE, MOST_LEVELS, Document, MergedElement, Occurrence, SubstitutionValue
+from .sections import INCLUDE, MERGE, MOST_LEVELS, Document, MergedElement, Occurrence, SubstitutionValue
 from .zookeeper_element import SUBSTITUTIONS
 
-_INCL, _OPTIONAL, _REPLACE, _REMOVE, _MERGE = "incl", "optional", "replace", "remove", "merge"
+_INCL, _OPTIONAL, _REPLACE, _REMOVE = "incl", "optional", "replace", "remove"
 _ENCRYPTED = "encrypted_by"
 _REFERENCE = "${"
 # The server merges two elements if all their attributes except these are equal.
@@ -103,8 +103,8 @@ def _problem_of(element: MergedElement) -> str:
 def _included(include: MergedElement, value_of: ValueOf) -> list[MergedElement]:
     """Return the elements in place of an <include>, or the element itself if they are unknown."""
     problem = _problem_of(include)
-    if not problem and _MERGE in include.attributes:
-        problem = f"<{INCLUDE}> in {include.origin} has the attribute {_MERGE}, which is not followed here"
+    if not problem and MERGE in include.attributes:
+        problem = f"<{INCLUDE}> in {include.origin} has the attribute {MERGE}, which is not followed here"
     if not problem:
         found, problem = value_of(include.attributes.get(_INCL, ""))
         if not problem:

@@ -14,7 +14,7 @@ from ..._partmove.errors import FormatError
 from .xml_scan import Element, is_true
 from .zookeeper_element import DEFAULT_PORT, ElementContent, Node
 
-INCLUDE = "include"
+INCLUDE, MERGE = "include", "merge"
 MOST_LEVELS = 50
 _NODE_PARTS = ("host", "port", "secure")
 

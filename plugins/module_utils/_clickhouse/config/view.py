@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..._partmove.errors import FormatError
 from .dialects import ROOTS, Dialect, are_equal_roots, is_yaml
 from .merging import merge_elements, resolve_all
-from .sections import INCLUDE, Document, MergedElement, Occurrence, SubstitutionValue
+from .sections import INCLUDE, MERGE, Document, MergedElement, Occurrence, SubstitutionValue
 from .xml_document import XmlFile
 from .zookeeper_element import SUBSTITUTIONS
 
@@ -76,11 +76,14 @@ class View:
         return [each.problem for each in self.candidates(element) if each.tag != name]
 
     def candidates(self, element: str) -> list[MergedElement]:
-        """Return `sections` in their order, with every <include> that may stand for such an element."""
+        """Return `sections` in their order, with every <include> that may stand for such an element.
+
+        An <include> with ``merge`` comes first, because it may also change the elements before it.
+        """
         tag, _slash, name = element.partition("/")
         found = resolve_all(merge_elements(tag, self._files, self.dialect), self.value_of, self.dialect)
         # An <include> also brings elements with other names.
-        found = [each for each in found if each.tag == tag or _stands_for_others(each)]
+        found = _in_order([each for each in found if each.tag == tag or _stands_for_others(each)])
         if not name or not found:
             return found
         # The server reads only the first parent.
@@ -89,7 +92,7 @@ class View:
             raise FormatError(
                 f"The content of <{tag}> is unknown: {parent.problem}", remedy="Edit it by hand"
             )
-        return [each for each in parent.children if each.tag == name or _stands_for_others(each)]
+        return _in_order([each for each in parent.children if each.tag == name or _stands_for_others(each)])
 
     def include_from(self) -> IncludeFrom:
         """Return the file with the values of ``incl`` attributes."""
@@ -140,6 +143,10 @@ def _problem_of_path(include_from: MergedElement) -> str:
     if path and not path.startswith("/"):
         return "depends on the folder that the server is started in"
     return "names a YAML file, which this collection does not read" if is_yaml(path) else ""
+
+
+def _in_order(candidates: list[MergedElement]) -> list[MergedElement]:
+    return sorted(candidates, key=lambda each: not (each.tag == INCLUDE and MERGE in each.attributes))
 
 
 def _stands_for_others(element: MergedElement) -> bool:

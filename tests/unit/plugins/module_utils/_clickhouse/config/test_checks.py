@@ -176,6 +176,10 @@ NOT_FOUND = {
         config("<include from_zk='/a'/>"),
         f"would not find the desired <cold_zookeeper> if the value has another one: <include> in {MAIN}",
     ),
+    "<include> that may change what is before it": (
+        config("<cold_zookeeper/><include incl='z' merge='1'/>", metrika="<z/>"),
+        "would not find the desired <cold_zookeeper> if the value has another one: <include> in",
+    ),
     "a drop-in with a root that the server skips": (
         MemoryConfig(COMPANY),
         f"The server would not find the desired <cold_zookeeper>, because of {CONFIG_D}/ensemble.xml line 3",
