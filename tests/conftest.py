@@ -239,14 +239,26 @@ def modern(
         yield shard
 
 
+def _is_here(version: Rung) -> bool:
+    try:
+        version.library()
+    except NotToBeHad:
+        return False
+    return True
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the ladder with each version; RUNGS="24.5 25.5" selects them, and for all modern tests."""
     real = os.environ.get("RUNGS", "").split()
-    versions = real or [*(each.name for each in RUNGS if each.in_every_test), ENGINE]
+    marker = metafunc.definition.get_closest_marker("ladder")
+    usual = [each for each in RUNGS if each.in_every_test]
+    versions = real or [each.name for each in usual]
+    without_newest = marker is not None and marker.kwargs.get("real_only") and all(map(_is_here, usual))
+    if not (real or without_newest):
+        versions.append(ENGINE)
     if "real_rung" in metafunc.fixturenames:
         metafunc.parametrize("real_rung", [each for each in versions if each != ENGINE], indirect=True)
-    of_ladder = real or metafunc.definition.get_closest_marker("ladder")
-    if of_ladder and "modern_version" in metafunc.fixturenames:
+    if (real or marker) and "modern_version" in metafunc.fixturenames:
         metafunc.parametrize("modern_version", versions, indirect=True, scope="module")
 
 

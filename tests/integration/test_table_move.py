@@ -37,7 +37,7 @@ from support.servers.modern.server import (
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
-pytestmark = pytest.mark.ladder
+pytestmark = pytest.mark.ladder(real_only=True)
 
 DAYS = ("2024-01-01", "2024-01-02")
 

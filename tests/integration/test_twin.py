@@ -30,7 +30,7 @@ from support.servers.modern.server import ModernServer, ModernShard, ModernShard
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
-pytestmark = [pytest.mark.ladder, pytest.mark.long(minutes=2)]
+pytestmark = [pytest.mark.ladder(real_only=True), pytest.mark.long(minutes=2)]
 
 T = TypeVar("T")
 
