@@ -304,7 +304,8 @@ def test_merges_of_a_table_in_an_auxiliary_ensemble_are_passed_by(
         (result,) = run_modules(Call("partition_merge", args, check_mode=True))
         return result
 
-    assert merged(ground.tables.altered)["merged_already"] == 1
+    done = merged(ground.tables.altered)
+    assert done["merged_already"] == 1, done.get("msg")
     refused = merged(ground.tables.cold)
     assert [each["reason"] for each in refused["passed_by"]] == [
         f"{ground.base}/{ground.tables.cold} is no table with replicas in hot"
