@@ -144,7 +144,7 @@ MUTANTS = (
         _IDENTITY,
         "return cls(uuid4().hex)",
         'return cls("0" * 32)',
-        ("patched/repair/test_run_two_clusters.py::test_the_audit_names_the_other_cluster[listed]",),
+        ("binding/test_identity.py::test_each_identity_is_another_one",),
     ),
     Mutant(
         "a second hot ensemble joins without being asked",
