@@ -33,6 +33,15 @@ def first_few(items: Iterable[str], most: int = 3) -> str:
     return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
 
 
+def count_of(number: int, noun: str) -> str:
+    """Return the number with its noun, which is singular only for 1.
+
+    >>> count_of(1, "replica"), count_of(1024, "replica")
+    ('1 replica', '1,024 replicas')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def shown_time(milliseconds: int) -> str:
     """Format milliseconds since 1970. Times outside of the calendar become its first or last time.
 

@@ -14,6 +14,7 @@ from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.formats.names import check_partition_id
 from .._partmove.journal.history import History, HistoryQuery, parse_moment
+from .._partmove.text import count_of
 from .journal_file import default_path
 from .resources import Resources
 
@@ -43,7 +44,7 @@ class JournalInfo:
         history, runs = self._history, self._history.runs
         return {
             "changed": False,
-            "msg": f"{_number(history.matched, 'event')} of {_number(len(runs), 'run')}",
+            "msg": f"{count_of(history.matched, 'event')} of {count_of(len(runs), 'run')}",
             "path": str(self._path),
             "events": history.events,
             "count": history.matched,
@@ -61,7 +62,3 @@ class JournalInfo:
                 f"The journal {self._path} cannot be read: {error.strerror}",
                 remedy="Give as path a journal that this user may read, on the host that runs the module",
             ) from error
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

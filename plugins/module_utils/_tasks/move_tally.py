@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from .._partmove.gates.gate import Refusal
 from .._partmove.plan.file import PlanRow
 from .._partmove.run.report import RunReport
+from .._partmove.text import count_of
 
 _Report = TypeVar("_Report", bound=RunReport[Any])
 _Self = TypeVar("_Self", bound="PartitionTally[Any]")
@@ -48,8 +49,7 @@ class PartitionTally(ABC, Generic[_Report]):
         failed = self._counts["failed"]
         if not failed:
             return ""
-        noun = "partition" if failed == 1 else "partitions"
-        return f"{failed} {noun} failed, the first is {self._first_failure}."
+        return f"{count_of(failed, 'partition')} failed, the first is {self._first_failure}."
 
     def deferred_by(self, gates: Collection[str]) -> str:
         """Return a sentence about the partitions that one of these gates deferred; empty without any."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from .._partmove.formats.state import State
 from .._partmove.patched.move.report import MovedPartition, PatchedReport
+from .._partmove.text import count_of
 from .move_tally import PartitionTally
 
 
@@ -83,9 +84,10 @@ class PatchedTally(PartitionTally[PatchedReport]):
         self._totals.update({"parts": parts, "znodes": znodes, "bytes": data_bytes})
         if listed:
             name = f"{path} {partition}"
-            in_hot = (f"{parts} parts in hot", f"0 parts in hot, {parts} parts in cold")
+            counted = count_of(parts, "part")
+            in_hot = (f"{counted} in hot", f"0 parts in hot, {counted} in cold")
             if after != State.COLD.value:
-                in_hot = (f"{parts} parts in cold only", f"{parts} parts in hot and in cold")
+                in_hot = (f"{counted} in cold only", f"{counted} in hot and in cold")
             self._diff.append(
                 (
                     "moved",

@@ -19,6 +19,7 @@ from .._partmove.patched.ledger.entry import ColdEnsemble
 from .._partmove.patched.ledger.ledger import EntryChange, Ledger, ReplicaKey, not_ready
 from .._partmove.patched.ledger.live_replica import LiveReplica, ServerName, read_live_replicas
 from .._partmove.patched.ledger.withdraw import DowngradeGuard, Withdrawal, withdraw_replicas
+from .._partmove.text import count_of
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .resources import Resources, client_of, coordination_root
@@ -66,7 +67,7 @@ class ReplicaLedger:
         verb = "entered" if self._is_present else "withdrawn"
         return {
             "changed": changed > 0,
-            "msg": f"{changed} of {len(rows)} replicas {verb}",
+            "msg": f"{changed} of {count_of(len(rows), 'replica')} {verb}",
             "replicas": rows,
             "cold_partitions": [each._asdict() for each in self._withdrawal.cold_partitions],
             "diff": {

@@ -16,6 +16,7 @@ from .._partmove.patched.ledger.entry import ColdEnsemble, parse_entry
 from .._partmove.patched.ledger.ledger import Ledger, not_ready
 from .._partmove.patched.ledger.live_replica import LiveReplica, read_live_replicas, table_of
 from .._partmove.patched.ledger.withdraw import DowngradeGuard
+from .._partmove.text import count_of
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .replica_ledger import server_name_of
@@ -42,7 +43,10 @@ class ReplicaLedgerInfo:
         cold = sum(len(shard["cold_partitions"]) for shard in self._shards)
         return {
             "changed": False,
-            "msg": f"{ready} of {len(self._shards)} shard paths ready, {cold} partitions cold",
+            "msg": (
+                f"{ready} of {count_of(len(self._shards), 'shard path')} ready,"
+                f" {count_of(cold, 'partition')} cold"
+            ),
             "shards": self._shards,
             "ready": ready == len(self._shards),
             "downgrade_allowed": cold == 0,

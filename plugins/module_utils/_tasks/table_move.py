@@ -12,7 +12,7 @@ from typing import Any
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.pair_servers import HttpPairServers
 from .._clickhouse.twin_creation import TwinPlace, TwinSteps, plan_twins
-from .._partmove.text import parse_duration
+from .._partmove.text import count_of, parse_duration
 from .._partmove.twin.move.partition import TwinOptions
 from .._partmove.twin.move.report import MovedTwin, TwinReport
 from .._partmove.twin.move.run import TwinMoveContext
@@ -151,7 +151,8 @@ class TableMove:
     def _message(self, exchanged: int, moved: str) -> str:
         would = "would be " if self._check_mode else ""
         names = {report.name for report in self._reports if report.name}
-        return f"{', '.join(sorted(names)) or 'nothing'}: {exchanged} replicas {would}exchanged; {moved}"
+        replicas = count_of(exchanged, "replica")
+        return f"{', '.join(sorted(names)) or 'nothing'}: {replicas} {would}exchanged; {moved}"
 
 
 def _merged(whole: TableSwitchReport) -> TwinReport:

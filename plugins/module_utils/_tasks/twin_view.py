@@ -13,6 +13,7 @@ from typing import Any
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.twin_creation import TwinPlace
 from .._clickhouse.twin_views import BESIDE, IN_FRONT, TwinViews, TwinViewSteps, plan_views
+from .._partmove.text import count_of
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.twin.move.record import Records, refuse_records
 from .._partmove.twin.move.servers import read_replicas
@@ -52,9 +53,10 @@ class TwinView:
         ]
         statements = "".join(f"{each}\n" for _path, steps in self._done for each in steps.statements)
         changed = sum(bool(each["statements"]) for each in tables)
+        would = "would be " if self._check_mode else ""
         return {
             "changed": bool(changed),
-            "msg": f"{changed} of {len(tables)} replicas {'would be ' if self._check_mode else ''}changed",
+            "msg": f"{changed} of {count_of(len(tables), 'replica')} {would}changed",
             "tables": tables,
             "diff": {"before": "", "after": statements},
         }

@@ -48,7 +48,7 @@ def test_partitions_move_when_their_replicas_are_in_the_ledger(pair: Pair, table
 
     missing = "replica r2 is not in the ledger"
     assert [each["ready"] for each in (half, ready)] == [False, True]
-    assert half["msg"] == "0 of 1 shard paths ready, 0 partitions cold"
+    assert half["msg"] == "0 of 1 shard path ready, 0 partitions cold"
     (shard,) = half["shards"]
     assert (shard["shard_path"], shard["ready"], shard["reason"]) == (table.path, False, missing)
     assert [each["ready"] for each in shard["replicas"]] == [True, False]

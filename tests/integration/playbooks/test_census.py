@@ -85,7 +85,7 @@ def test_a_running_ensemble_and_its_files_give_the_same(censuses: Censuses) -> N
     assert censuses.written["text"].read_text().splitlines() == by_session["summary"]
 
     assert by_session["servers"]["unjudged"].startswith(
-        "1 of 1 servers did not answer. ClickHouse at 127.0.0.1:1"
+        "1 of 1 server did not answer. ClickHouse at 127.0.0.1:1"
     )
 
     files = {"files": censuses.copy(), "python": sys.executable, **asked}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..formats.sql import literal
-from ..text import first_few, shown_time
+from ..text import count_of, first_few, shown_time
 from .advice import Advice, AdviceKind
 from .census import Census
 from .kind import ZnodeKind
@@ -120,8 +120,8 @@ class _TableJudge:
         replicas = first_few(each.name for each in self._replicas)
         since = shown_time(max((each.last_change for each in self._replicas), default=0))
         evidence = (
-            f"None of its {len(self._replicas)} replicas ({replicas}) has is_active, and the last change of"
-            f" a replica was at {since}."
+            f"It has {count_of(len(self._replicas), 'replica')} without is_active ({replicas}), and the last"
+            f" change of a replica was at {since}."
             if self._replicas
             else "It has no replica."
         )
@@ -251,8 +251,8 @@ class _TableJudge:
             yield self._removal(
                 AdviceKind.PARTITIONS_GONE,
                 len(gone),
-                f"{len(gone):,} partitions have no part and no State: {first_few(gone)}; the first insert"
-                f" into the oldest was at {oldest}.{more}",
+                f"{count_of(len(gone), 'partition')} without a part and without State: {first_few(gone)}; the"
+                f" first insert into the oldest was at {oldest}.{more}",
                 forget_partitions(self._table, gone, self._servers),
             )
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..text import first_few, shown_time
+from ..text import count_of, first_few, shown_time
 from .advice import Advice
 from .census import Census
 from .counts import Counts
@@ -59,8 +59,9 @@ def summary(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the summary lines of a result."""
     znodes, tables = result["znodes"], result["tables"]
     yield (
-        f"{znodes:,} znodes with {size(result['bytes'])} of paths and data, {len(tables):,} tables,"
-        f" {result['ephemerals']:,} ephemeral znodes; as of {result['as_of']}"
+        f"{count_of(znodes, 'znode')} with {size(result['bytes'])} of paths and data,"
+        f" {count_of(len(tables), 'table')},"
+        f" {count_of(result['ephemerals'], 'ephemeral znode')}; as of {result['as_of']}"
     )
     yield from _denied_line(result)
     yield from _servers_line(result["servers"])
@@ -95,8 +96,8 @@ def _denied_line(result: Mapping[str, Any]) -> Iterator[str]:
         partial = sum(1 for table in result["tables"] if not table["complete"])
         yield (
             f"not complete: {denied['znodes']:,} znodes are unreadable and, like their descendants, not"
-            f" counted: {first_few(denied['paths'])}. {partial:,} tables are not judged for this reason."
-            " Give an identity that may read these znodes."
+            f" counted: {first_few(denied['paths'])}. {count_of(partial, 'table')} not judged for this"
+            " reason. Give an identity that may read these znodes."
         )
 
 
@@ -104,7 +105,7 @@ def _servers_line(servers: Mapping[str, Any] | None) -> Iterator[str]:
     if servers is not None:
         unjudged = servers["unjudged"]
         outcome = f"not judged: {unjudged}." if unjudged else "judged by their system.replicas."
-        yield f"{servers['asked']:,} servers were queried; tables on no server were {outcome}"
+        yield f"{count_of(servers['asked'], 'server')} queried; tables on no server were {outcome}"
 
 
 _HEADS = {"others": "Not of tables", "unknown": "Unknown names below tables"}
@@ -126,8 +127,8 @@ def _advice_lines(advice: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         by_kind[each["kind"]].append(each)
     for kind, rows in sorted(by_kind.items(), key=lambda item: -sum(each["znodes"] for each in item[1])):
         znodes = sum(each["znodes"] for each in rows)
-        cases = f"{len(rows):,} case{'' if len(rows) == 1 else 's'}"
-        yield f"{kind}: {cases}, {znodes:,} znodes; {rows[0]['means']}. {rows[0]['remedy']}."
+        cases = count_of(len(rows), "case")
+        yield f"{kind}: {cases}, {count_of(znodes, 'znode')}; {rows[0]['means']}. {rows[0]['remedy']}."
         for each in rows[:_MOST_LINES]:
             place = f"{each['path']} {each['replica']}".rstrip()
             yield f"    {place}: {each['evidence']}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..text import first_few
+from ..text import count_of, first_few
 from .table import ReplicaCensus, TableCensus
 
 ANY_PARTITION = ""
@@ -112,7 +112,7 @@ class Servers:
         if not unnamed:
             return ""
         path, replica = unnamed[0]
-        such = f"{_replicas(len(unnamed))} with a session, such as {replica.name} of {path},"
+        such = f"{count_of(len(unnamed), 'replica')} with a session, such as {replica.name} of {path},"
         for path, replica in unnamed:
             label = self._by_host.get(replica.host)
             if label is not None:
@@ -146,16 +146,12 @@ class Servers:
         return any(f"{each}/".startswith(f"{path}/") for each in self._with_table)
 
 
-def _replicas(count: int) -> str:
-    return f"{count} replica" if count == 1 else f"{count} replicas"
-
-
 def _why_not_judged(
     answers: Sequence[ServerAnswer], unnamed: str, partial: Sequence[str], *, has_none: bool
 ) -> str:
     silent = [answer.problem for answer in answers if answer.problem]
     if silent:
-        of = f"{len(silent)} of {len(answers)} servers did not answer"
+        of = f"{len(silent)} of {count_of(len(answers), 'server')} did not answer"
         return f"{of}. {silent[0]}" if len(silent) == 1 else f"{of}. The first: {silent[0]}"
     hidden = [answer.hidden for answer in answers if answer.hidden]
     if hidden:
@@ -163,7 +159,7 @@ def _why_not_judged(
     if unnamed:
         return unnamed
     if partial:
-        tables = "1 table has" if len(partial) == 1 else f"{len(partial)} tables have"
+        tables = f"{count_of(len(partial), 'table')} {'has' if len(partial) == 1 else 'have'}"
         return (
             f"{tables} unreadable znodes, such as {partial[0]}, which may hide replicas"
             " with a session on servers that were not named. Give an identity that may read these znodes"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ..shard.facts import RegisteredNames, state_text
 from ..shard.location import Location, locate
-from ..text import first_few
+from ..text import count_of, first_few
 from .gate import Refusal
 from .names import GateName
 
@@ -28,7 +28,7 @@ def refuse_location(names: RegisteredNames) -> Refusal:
             "Check the partition id (system.parts.partition_id) and the shard path",
         )
     counts = first_few(
-        f"{replica} has {len(names.hot[replica])} parts in hot and {len(parts)} in cold"
+        f"{replica} has {count_of(len(names.hot[replica]), 'part')} in hot and {len(parts)} in cold"
         for replica, parts in names.cold.items()
     )
     state = "absent" if names.state is None else state_text(names.state)

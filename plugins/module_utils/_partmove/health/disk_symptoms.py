@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..text import first_few
+from ..text import count_of, first_few
 from .facts import ColdFacts, DiskTable, HealthFacts
 from .symptom import Occurrence, Severity, Symptom
 
@@ -37,7 +37,7 @@ def _crowded(where: str, table: DiskTable, least: int, below: int | None, how: s
         if len(partition.parts) >= least and (below is None or len(partition.parts) < below)
     )
     if counts:
-        listed = first_few(f"{name} with {-count} parts" for count, name in counts)
+        listed = first_few(f"{name} with {count_of(-count, 'part')}" for count, name in counts)
         yield Occurrence(where, f"inserts are {how} from {least} active parts of a partition on: {listed}")
 
 

@@ -102,7 +102,7 @@ def test_what_asking_servers_came_to_is_told() -> None:
     silent = [ServerAnswer("ch1", problem=f"ch1 is silent{HOSTILE_NAME}")]
     words = " ".join(Page(page_of(plain_tree(), silent)).words)
     assert "tables on no server were not judged." in words
-    assert f"1 of 1 servers did not answer. ch1 is silent{HOSTILE_NAME}" in words
+    assert f"1 of 1 server did not answer. ch1 is silent{HOSTILE_NAME}" in words
     answers = [ServerAnswer("ch1", [(SHARD, "r1"), (SHARD, "r2")])]
     words = " ".join(Page(page_of(plain_tree(), answers)).words)
     assert "1 server queried: tables on no server were judged by their system.replicas." in words

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ...findings.findings import MOST_SHOWN, Findings
 from ...findings.metrics import Family, Sample
-from ...text import first_few
+from ...text import count_of, first_few
 from .audit import TwinAudit, TwinRow
 from .kind import TwinKind
 
@@ -33,7 +33,7 @@ class TwinAuditReport(Findings[TwinRow, TwinKind]):
         rows = self.seen_twice()
         if rows:
             places = first_few([f"{row.shard_path} {row.partition}" for row in rows], MOST_SHOWN)
-            partitions = "1 partition" if len(rows) == 1 else f"{len(rows)} partitions"
+            partitions = count_of(len(rows), "partition")
             yield f"Rows that readers of both tables may see twice are in {partitions}: {places}"
 
     def urgent_families(self) -> Iterator[Family]:

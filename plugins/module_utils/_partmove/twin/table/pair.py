@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from ...errors import PartMoveError
-from ...text import first_few
+from ...text import count_of, first_few
 from ..move.gates import refuse_tables
 from ..move.tables import Side, TwinReplica, TwinTable, TwinTables
 
@@ -158,8 +158,8 @@ def refuse_pairs(shard_path: str, pairs: Sequence[TablePair], twin: str) -> Sequ
 def describe_difference(pairs: Sequence[TablePair], found: Sequence[PairContents]) -> str:
     """Return which replicas have other parts than the first, for people; "" if all have the same."""
     reasons = [
-        f"{table} has {there.parts} parts with {there.rows} rows on {pair.server}, and {first.parts} with"
-        f" {first.rows} on {pairs[0].server}"
+        f"{table} has {count_of(there.parts, 'part')} with {count_of(there.rows, 'row')} on"
+        f" {pair.server}, and {first.parts:,} with {first.rows:,} on {pairs[0].server}"
         for pair, both in zip(pairs, found)
         for table, there, first in zip((pair.home, pair.away), both, found[0])
         if there != first

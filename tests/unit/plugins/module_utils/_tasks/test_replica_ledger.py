@@ -96,7 +96,7 @@ def test_result_of_a_withdrawal(bench: Bench) -> None:
     row = {"shard_path": PATH, "replica": "r2", "table": "", "before": "ready", "after": "absent"}
     expected = {
         "changed": True,
-        "msg": "1 of 1 replicas withdrawn",
+        "msg": "1 of 1 replica withdrawn",
         "replicas": [row],
         "cold_partitions": [],
         "diff": {"before": f"{PATH} r2: ready\n", "after": f"{PATH} r2: absent\n"},
@@ -105,7 +105,7 @@ def test_result_of_a_withdrawal(bench: Bench) -> None:
     assert entered(bench) == ["r1", "r2"]
     assert withdrawn(bench, **BY_NAME) == expected
     again = withdrawn(bench, **BY_NAME)
-    assert (again["changed"], again["msg"]) == (False, "0 of 1 replicas withdrawn")
+    assert (again["changed"], again["msg"]) == (False, "0 of 1 replica withdrawn")
     assert [each["before"] for each in again["replicas"]] == ["absent"]
 
 

@@ -60,7 +60,7 @@ def test_a_replica_that_is_not_entered_is_not_ready(bench: Bench) -> None:
     result = inspect(bench)
     (shard,) = result["shards"]
     assert (result["ready"], shard["ready"], shard["reason"]) == (False, False, MISSING)
-    assert result["msg"] == "0 of 1 shard paths ready, 0 partitions cold"
+    assert result["msg"] == "0 of 1 shard path ready, 0 partitions cold"
     first, second = shard["replicas"]
     assert (first["replica"], first["host"]) == ("r1", "r1.example")
     assert (first["ready"], first["reason"]) == (True, "")
@@ -82,7 +82,7 @@ def test_entered_replicas_are_ready_until_a_partition_is_cold(bench: Bench) -> N
     after = inspect(bench)
     assert (after["ready"], after["downgrade_allowed"]) == (True, False)
     assert after["shards"][0]["cold_partitions"] == [DAY]
-    assert after["msg"] == "1 of 1 shard paths ready, 1 partitions cold"
+    assert after["msg"] == "1 of 1 shard path ready, 1 partition cold"
     assert not after["changed"]
 
 

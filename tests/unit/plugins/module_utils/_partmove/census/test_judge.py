@@ -248,7 +248,7 @@ def test_a_table_below_replicas_is_no_replica(active: bool) -> None:
 def test_a_table_without_session_gets_no_other_advice() -> None:
     tree = abandoned(8).add(f"{SHARD}/block_numbers/1", days=99)
     (found,) = advice_of(tree)
-    assert "2 replicas (r1, r2)" in found.evidence
+    assert "2 replicas without is_active (r1, r2)" in found.evidence
 
 
 def test_replicas_with_an_unfinished_mutation_are_named() -> None:

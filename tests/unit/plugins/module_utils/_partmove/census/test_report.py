@@ -108,12 +108,12 @@ def test_the_summary_has_the_result_of_querying_servers() -> None:
     assert found["servers"] == {"asked": 2, "unjudged": ""}
     assert (
         found["summary"][1]
-        == "2 servers were queried; tables on no server were judged by their system.replicas."
+        == "2 servers queried; tables on no server were judged by their system.replicas."
     )
     found = result_of(census, CensusLimits(), NOW, [answers[0], ServerAnswer("ch2", problem="ch2 is silent")])
     assert found["servers"]["unjudged"] == "1 of 2 servers did not answer. ch2 is silent"
     assert found["summary"][1] == (
-        "2 servers were queried; tables on no server were not judged: 1 of 2 servers did not answer."
+        "2 servers queried; tables on no server were not judged: 1 of 2 servers did not answer."
         " ch2 is silent."
     )
     assert result(plain_tree())["servers"] is None
@@ -132,7 +132,7 @@ def test_unreadable_znodes_are_counted_and_named() -> None:
     assert {each["shard_path"]: each["complete"] for each in found["tables"]} == {SHARD: True, OTHER: False}
     assert found["summary"][1] == (
         "not complete: 4 znodes are unreadable and, like their descendants, not counted:"
-        f" {', '.join(paths[:3])} and 1 more. 1 tables are not judged for this reason. Give an identity that"
+        f" {', '.join(paths[:3])} and 1 more. 1 table not judged for this reason. Give an identity that"
         " may read these znodes."
     )
     assert [line for line in found["summary"] if line != found["summary"][1]] == whole["summary"]

@@ -48,7 +48,7 @@ def test_an_unchanged_table_on_no_server_is_reported() -> None:
     assert (found.kind, found.path) == (AdviceKind.TABLE_ON_NO_SERVER, OTHER)
     assert found.znodes == with_former().census().tables[OTHER].total.znodes
     assert found.statements == (f"SYSTEM DROP REPLICA 'r9' FROM ZKPATH '{OTHER}'",)
-    assert found.evidence.startswith("None of its 1 replicas (r9) has is_active, ")
+    assert found.evidence.startswith("It has 1 replica without is_active (r9), ")
     assert found.evidence.endswith(" None of the 2 queried servers has the table in system.replicas.")
     (empty,) = advice_of(plain_tree().add_table(OTHER, days=2), [CH1, CH2])
     assert empty.kind is AdviceKind.TABLE_ON_NO_SERVER

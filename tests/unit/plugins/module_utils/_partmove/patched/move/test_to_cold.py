@@ -184,7 +184,7 @@ CASES = [
     Case(
         "not_drifted",
         create(f"block_numbers/{DAY}/State", b"COLD"),
-        "State is COLD, but r1 has 1 parts in hot and 0 in cold, r2 has 1 parts in hot and 0 in cold",
+        "State is COLD, but r1 has 1 part in hot and 0 in cold, r2 has 1 part in hot and 0 in cold",
         BRING_BACK,
     ),
     Case(

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def drifted() -> Drifted:
 
 
 def left_by(
-    drifted: Drifted, remedy: Remedy, kind: FindingKind, parts: dict[str, tuple[str, ...]], **options: bool
+    drifted: Drifted, remedy: Remedy, kind: FindingKind, parts: Mapping[str, tuple[str, ...]], **options: Any
 ) -> set[str]:
     """Let a remedy remove replica → parts; returns the partitions that it left."""
     case = RepairCase(drifted.context(), ShardLayout(PATH), kind, [DAY], replace(CONFIRMED, **options))
