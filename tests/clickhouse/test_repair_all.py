@@ -246,6 +246,20 @@ def test_a_round_that_fails_is_reported(table: ReplicatedTable, operator: Operat
     assert "Audit again" not in run.output
 
 
+@pytest.mark.parametrize("kind", ["ghost", "all"])
+def test_a_root_without_tables_is_no_success(
+    table: ReplicatedTable, operator: Operator, tmp_path: Path, kind: str
+) -> None:
+    variables: dict[str, Any] = {
+        "partmove_repair_kind": kind,
+        "partmove_repair_root": "/partmove",
+        "partmove_repair_backup": str(tmp_path),
+    }
+    run = operator.play("repair", "partmove_repair", variables)
+    assert run.status != 0
+    assert "Nothing was found to repair, but the audit is not complete" in run.output
+
+
 @pytest.mark.parametrize("kind", ["another_replica", "all"])
 def test_what_a_dropped_table_left_in_cold_goes_only_after_a_confirmation(
     make_table: TableMaker,
