@@ -107,8 +107,7 @@ def test_the_summary_has_the_result_of_querying_servers() -> None:
     found = result_of(census, CensusLimits(), NOW, answers)
     assert found["servers"] == {"asked": 2, "unjudged": ""}
     assert (
-        found["summary"][1]
-        == "2 servers queried; tables on no server were judged by their system.replicas."
+        found["summary"][1] == "2 servers queried; tables on no server were judged by their system.replicas."
     )
     found = result_of(census, CensusLimits(), NOW, [answers[0], ServerAnswer("ch2", problem="ch2 is silent")])
     assert found["servers"]["unjudged"] == "1 of 2 servers did not answer. ch2 is silent"
