@@ -36,6 +36,21 @@ def test_round_trips() -> None:
     assert parse_identity(None) is None
 
 
+def test_the_znodes() -> None:
+    """Other versions of the collection read them."""
+    identity = f'{{"format": "olap.partmove/ensemble", "id": "{"a" * 32}", "version": 1}}'
+    assert Identity("a" * 32).encode().decode() == identity
+    hot = '{"format": "olap.partmove/hot-of-cold", "name": "münchen", "version": 1}'
+    assert BoundHot("münchen").encode().decode() == hot
+
+
+@pytest.mark.parametrize("value", ["5", "null", f'["{"a" * 32}"]'])
+def test_an_id_that_is_no_text_is_refused(value: str) -> None:
+    data = Identity("x").encode().replace(b'"x"', value.encode())
+    with pytest.raises(FormatError):
+        parse_identity(znode(data))
+
+
 def test_the_paths_are_below_the_root() -> None:
     assert (identity_path("/a"), hots_path("/a")) == ("/a/identity", "/a/hots")
 

@@ -22,6 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
 
 A, B, C = ("a" * 32, "b" * 32, "c" * 32)
 CHAIN = TokenChain(7, (A, B))
+TEXTS = f'["{A}", "{B}"]'
 
 
 def znode(data: bytes) -> Znode:
@@ -37,6 +38,9 @@ def znode(data: bytes) -> Znode:
         (Token(7, C), False),
         (Token(6, A), False),
         (Token(8, A), False),
+        (Token(8, B), False),
+        (Token(9, A), False),
+        (Token(99, A), False),
         (Token(8, C), False),
         (Token(5, C), True),
         (Token(1, C), True),
@@ -89,6 +93,12 @@ def test_the_znode_in_cold() -> None:
     assert Token(3, A).encode().decode() == f"{{{fields}}}"
 
 
+def test_the_znode_in_hot() -> None:
+    of_cold = f'"{C}": {{"number": 7, "tokens": {TEXTS}}}'
+    fields = f'"format": "olap.partmove/tokens-of-hot", "of_cold": {{{of_cold}}}, "version": 1'
+    assert encode_chains({C: CHAIN}).decode() == f"{{{fields}}}"
+
+
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"format": "olap.partmove/token-in-cold", "version": 2}'])
 def test_unknown_data_is_refused(data: bytes) -> None:
     for parse in (parse_token, parse_chains):
@@ -98,7 +108,17 @@ def test_unknown_data_is_refused(data: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [('"number": 7', '"number": 0'), ('"number": 7', '"number": true'), (f'["{A}", "{B}"]', "[]"), (A, "x")],
+    [
+        ('"number": 7', '"number": 0'),
+        ('"number": 7', '"number": true'),
+        ('"number": 7', '"number": "7"'),
+        ('"number": 7', '"number": 7.5'),
+        (TEXTS, "[]"),
+        (TEXTS, "5"),
+        (TEXTS, f'{{"{A}": "{B}"}}'),
+        (A, "x"),
+        (f'"{A}"', "5"),
+    ],
 )
 def test_values_that_mean_nothing_are_refused(old: str, new: str) -> None:
     data = encode_chains({"d" * 32: CHAIN}).decode()
