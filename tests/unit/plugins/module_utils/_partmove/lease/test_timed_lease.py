@@ -196,6 +196,18 @@ def test_of_two_concurrent_takers_of_an_expired_lease_one_succeeds(hosts: Hosts,
     assert hosts.claim() == SECOND
 
 
+def test_a_claim_that_came_and_expired_at_that_moment_is_the_former_one(hosts: Hosts) -> None:
+    (store, first), (_other, second) = hosts.host(), hosts.host()
+
+    def pass_by() -> None:
+        second.take("guard", SECOND)
+        hosts.clock.time += 60
+
+    overtake(store, pass_by)
+
+    assert first.take("guard", FIRST) == TimedLease(FIRST, SECOND, 60.0)
+
+
 def test_a_lease_prolonged_at_that_moment_is_not_taken_over(hosts: Hosts) -> None:
     (_one, first), (store, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
@@ -283,7 +295,10 @@ def test_invalid_names(hosts: Hosts, name: str) -> None:
         ({"owner": None}, "It has to be text in quotes"),
         ({"ttl": 0}, f"It has to be a whole number of seconds from 1 to {LONGEST_SECONDS}"),
         ({"ttl": LONGEST_SECONDS + 1}, "It has to be a whole number of seconds"),
+        ({"ttl": 604_801}, "It has to be a whole number of seconds"),
         ({"ttl": True}, "It has to be a whole number of seconds"),
+        ({"ttl": "60"}, "It has to be a whole number of seconds"),
+        ({"ttl": 1.5}, "It has to be a whole number of seconds"),
         ({"more": 1}, "is not a known key"),
     ],
 )
@@ -298,6 +313,17 @@ def test_unknown_data_is_left_unchanged(hosts: Hosts, changes: dict[str, Any], s
     assert str(caught.value).startswith(PATH)
     assert "delete it while no guard is running" in str(caught.value)
     assert hosts.hot.read([PATH])[0].data == data  # type: ignore[union-attr]
+
+
+def test_the_znode_of_a_claim() -> None:
+    """Other versions of the collection read it."""
+    data = '{"format": "olap.partmove/timed-lease", "owner": "münchen", "ttl": 60, "version": 1}'
+    assert Claim("münchen", 60).data.decode() == data
+
+
+@pytest.mark.parametrize("ttl", [1, LONGEST_SECONDS])
+def test_the_shortest_and_the_longest_claim(ttl: int) -> None:
+    assert parse_claim(Claim("the first", ttl).data, PATH) == Claim("the first", ttl)
 
 
 def test_only_the_lease_and_its_parents_are_written(hosts: Hosts) -> None:
