@@ -266,6 +266,12 @@ def test_a_lease_that_keeps_changing(hosts: Hosts) -> None:
         EnsembleError, match=f"The timed lease {PATH} could not be taken or given back in 10 tries"
     ):
         turns.take("guard", FIRST)
+    store.loses = lambda _multi: False
+    turns.take("guard", FIRST)
+    store.loses = lambda _multi: True
+    with pytest.raises(EnsembleError):
+        turns.give_back("guard", FIRST.owner)
+    assert hosts.claim() == FIRST
 
 
 def test_an_unwritable_ensemble(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:

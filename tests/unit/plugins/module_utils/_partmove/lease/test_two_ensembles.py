@@ -177,3 +177,6 @@ def test_a_znode_with_another_history_passes() -> None:
     MemoryClient(cold).create("/earlier")
     MemoryClient(cold).create("/table")
     check_different_history(hot, cold, "/table")
+
+    MemoryClient(cold).create("/in cold alone")
+    check_different_history(hot, cold, "/in cold alone")
