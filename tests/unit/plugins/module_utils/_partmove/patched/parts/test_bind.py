@@ -14,7 +14,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.ma
     TableId,
     parse_marker,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import BindingConflict
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    BindingConflict,
+    EnsembleError,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
@@ -22,8 +25,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.pa
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.leased_shard import (
     LeasedShard,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.pair import bind_pair
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
 from support.memory.arrange import identify
 from support.memory.bench import DAY, OTHER, PATH, Bench
 from support.memory.client import MemoryClient
@@ -161,3 +166,56 @@ def test_repairs_add_no_hot_ensemble_to_a_cold_one() -> None:
     with pytest.raises(BindingConflict):
         bind(under_lease, under_lease.shard())
     assert len(clusters.theirs.bench.cold.get_children(f"{DEFAULT_ROOT}/hots")) == 1
+
+
+def accepting(bench: Bench) -> LeasedShard:
+    """As repairs do, read whatever cold ensemble is given."""
+    reader = ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH), DEFAULT_ROOT, any_cold=True)
+    lease = bench.context.leases.acquire(PATH)
+    return LeasedShard(bench.hot_store, bench.cold_store, reader, ShardLayout(PATH), lease)
+
+
+def test_repairs_add_no_hot_ensemble_to_a_list_that_was_empty_when_it_was_read() -> None:
+    """Another hot ensemble comes first."""
+    ours, theirs = Bench(), Bench()
+    ours.cold_store.ensemble = theirs.cold_ensemble
+    under_lease = accepting(ours)
+    shard = under_lease.shard()
+    assert not shard.binding.pair.bound_hots
+    assert bind_pair(theirs.hot_store, theirs.cold_store, DEFAULT_ROOT, "theirs", may_join=False).is_bound
+    with pytest.raises(BindingConflict):
+        bind(under_lease, shard)
+    assert len(theirs.cold.get_children(f"{DEFAULT_ROOT}/hots")) == 1
+
+
+def test_the_marker_of_another_cluster_without_parts_is_overwritten() -> None:
+    clusters = TwoClusters.build(is_listed=True)
+    ours = clusters.ours.bench
+    clusters.theirs.bench.cold.delete(f"{PATH}/replicas", recursive=True)
+    under_lease = accepting(ours)
+    shard = under_lease.shard()
+    bind(under_lease, shard)
+    assert marker_of(ours) == ColdMarker(TableId(identify(ours), shard.czxid, shard.ctime), SIDE)
+
+
+def test_a_znode_of_another_tool_gets_a_marker(bench: Bench) -> None:
+    bench.cold.create(PATH, b"", makepath=True)
+    bind(leased(bench), bench.reader().shard())
+    assert bench.reader().binding().is_proven
+
+
+def test_a_shard_path_that_is_bound_under_the_lease(bench: Bench) -> None:
+    """So the run reports a change."""
+    for is_bound_now in (True, False):
+        under_lease = leased(bench)
+        bind(under_lease, under_lease.shard())
+        assert under_lease.is_bound_now is is_bound_now
+
+
+def test_a_marker_that_does_not_stay_is_reported(bench: Bench) -> None:
+    bench.cold_store.loses = lambda multi: any(
+        isinstance(op, SetData) and op.path == PATH and op.data for op in multi
+    )
+    with pytest.raises(EnsembleError, match=f"{PATH} could not be bound to the cold ensemble in 10 tries"):
+        bind(leased(bench), bench.reader().shard())
+    assert not bench.reader().binding().is_proven

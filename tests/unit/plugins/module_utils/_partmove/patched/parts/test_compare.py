@@ -15,6 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.pa
     CopyComparison,
 )
 from support.memory.arrange import create_cold
+from support.memory.behind import Behind
 from support.memory.bench import DAY, OTHER, PART, PATH
 from support.memory.copying import LAYOUT, Copying
 from support.memory.memory import MemoryStore
@@ -71,6 +72,14 @@ class TestComparison:
         assert self.compare(copying, some) == Comparison(
             3, 1, 0, 0, (f"{PATH}/replicas/r1/parts/{PART} differs on cold",), frozenset({DAY})
         )
+
+    def test_a_member_that_is_behind_catches_up_first(self, copying: Copying, some: int) -> None:
+        """It shows the copies as they were before another program wrote them."""
+        behind = Behind(copying.bench.cold_ensemble)
+        behind.fall_behind()
+        copying.bench.cold.set(f"{PATH}/replicas/r1/parts/{PART}", b"other")
+
+        assert self.compare(copying, some, [behind]).failed_partitions == {DAY}
 
     def test_a_part_without_an_original(self, copying: Copying, some: int) -> None:
         create_cold(f"replicas/r1/parts/{OTHER}_7_7_0")(copying.bench)
