@@ -303,7 +303,7 @@ def main() -> None:
             "unused_after": {"type": "str", "default": "30d"},
             "queue_length": {"type": "int", "default": 1000},
             "log_entries": {"type": "int", "default": 100},
-            "passed_log_entries": {"type": "int", "default": 1000},
+            "passed_log_entries": {"type": "int", "default": 1000, "no_log": False},
             "deduplication_window": {"type": "int", "default": 1000},
             "finished_mutations_to_keep": {"type": "int", "default": 100},
             "ddl_tasks": {"type": "int", "default": 1000},
