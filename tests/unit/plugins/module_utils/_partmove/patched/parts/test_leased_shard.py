@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -204,6 +204,32 @@ def test_the_lease_takes_room_in_a_multi(leased: LeasedShard) -> None:
     assert leased.cold.room().holds(ops[:-1])
     assert not leased.cold.room([Check(PATH, 0)]).holds(ops[:-1])
     assert not leased.cold.room().holds(ops[:1], more_bytes=512 * 1024)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda leased: leased.shard(),
+        lambda leased: leased.binding(),
+        lambda leased: leased.read([DAY]),
+        lambda leased: leased.read_names([DAY]),
+    ],
+    ids=["shard", "binding", "partitions", "names"],
+)
+def test_cold_takes_no_write_once_the_marker_has_changed(
+    bench: Bench, read: Callable[[LeasedShard], object]
+) -> None:
+    """Then the table may be another cluster's, whatever was read before."""
+    bench.move(DAY)
+    marker = bench.cold.get(PATH)[0]
+    for changes in (False, True):
+        lease = bench.context.leases.acquire(PATH)
+        leased = LeasedShard(bench.hot_store, bench.cold_store, bench.reader(), LAYOUT, lease)
+        read(leased)
+        if changes:
+            bench.cold.set(PATH, marker)
+        written = leased.cold.commit([("one", [Create(f"{PATH}/{changes}", b"")])])
+        assert bool(written.committed) is not changes
 
 
 def test_parents_are_created_once(bench: Bench, leased: LeasedShard) -> None:
