@@ -27,6 +27,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.pa
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.memory.bench import Bench, HookedStore
+from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble
 from support.memory.two_clusters import TwoClusters
 
@@ -101,6 +102,29 @@ def test_of_two_hot_ensembles_one_comes_first_although_the_other_read_before() -
     ours.cold_store = ActsAfterRead(theirs.cold_ensemble, lambda: bind(theirs))
     assert not bind(ours).is_bound
     assert read(theirs).is_bound
+
+
+class LosesFolder(HookedStore):
+    """Shows no folder of the list once, as somebody deletes it before the read of that number."""
+
+    def __init__(self, ensemble: MemoryEnsemble, number: int) -> None:
+        super().__init__(ensemble)
+        self._number = number
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        """As a ZnodeReader does."""
+        folder = hots_path(DEFAULT_ROOT)
+        if folder in paths:
+            self._number -= 1
+            if self._number == 0 and self.ensemble.read([folder]) != [None]:
+                MemoryClient(self.ensemble.open()).delete(folder)
+        return super().read(paths, absolute=absolute)
+
+
+@pytest.mark.parametrize("number", range(1, 4))
+def test_a_folder_that_is_deleted_meanwhile_is_made_again(bench: Bench, number: int) -> None:
+    bench.cold_store = LosesFolder(bench.cold_ensemble, number)
+    assert bind(bench).is_bound
 
 
 def test_a_second_hot_ensemble_joins_on_request_alone() -> None:

@@ -74,6 +74,12 @@ def test_a_run_writes_before_its_first_lease_and_after_some_time(bench: Bench) -
     assert found == [2, 2, 2, 3, 3]
 
 
+def test_a_run_reports_the_first_token_of_a_pair(bench: Bench) -> None:
+    forget_tokens(bench)
+    writer = TokenWriter(bench.hot_store, bench.cold_store, bench.clock, DEFAULT_ROOT)
+    assert [writer.before_lease(), writer.before_lease()] == [True, False]
+
+
 def test_a_clock_that_is_set_back_delays_nothing(bench: Bench) -> None:
     writer = TokenWriter(bench.hot_store, bench.cold_store, bench.clock, DEFAULT_ROOT)
     writer.before_lease()
