@@ -10,7 +10,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import strategies as st
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PausedTooLong
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import (
@@ -19,8 +18,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace i
     UnlimitedPace,
 )
 from support.memory.memory import ManualClock
-
-REQUESTS = st.lists(st.tuples(st.integers(1, 500), st.floats(0, 3)), min_size=2)
 
 
 class Trouble:
@@ -86,6 +83,15 @@ def test_the_health_is_checked_after_the_limit() -> None:
     trouble.wait(100)
     trouble.ends = trouble.clock.time + 15
     assert trouble.wait(100) == 15
+
+
+def test_a_run_keeps_to_the_parts_per_second() -> None:
+    trouble = Trouble(per_second=10)
+    began = trouble.clock.time
+    for _each in range(4):
+        trouble.wait(10)
+    assert trouble.clock.time - began == 3
+    assert trouble.lines == []
 
 
 def test_of_pausing_threads_one_logs() -> None:

@@ -131,3 +131,22 @@ def test_the_pace_is_waited_for_before_anything_is_read() -> None:
     with pytest.raises(PartMoveError, match="paused"):
         run.carry_out(["a"])
     assert run.read == ()
+
+
+def test_each_paced_batch_waits_for_its_parts() -> None:
+    waits: list[int] = []
+
+    class Recording(UnlimitedPace):
+        parts_at_once = 2
+
+        def wait(self, parts: int, clock: Clock) -> None:
+            waits.append(parts)
+
+    run = Run(pace=Recording())
+    run._parts = {"a": 2, "b": 1}
+    batches = run._paced(["a", "b", "c"])
+    assert waits == []
+    assert next(batches) == ["a"]
+    assert waits == [2]
+    assert list(batches) == [["b", "c"]]
+    assert waits == [2, 2]

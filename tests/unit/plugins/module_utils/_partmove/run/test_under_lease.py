@@ -82,3 +82,31 @@ def test_other_errors_are_raised_and_the_lease_is_released() -> None:
     with pytest.raises(PartMoveError, match="it cannot be"):
         work_under_leases(ground.leases, PATH, fail)
     assert not ground.is_locked
+
+
+@pytest.mark.parametrize("lost_at", [{1}, {2}, {1, 2}], ids=["first", "second", "both"])
+def test_no_work_is_done_where_the_lease_is_lost_while_it_is_taken(
+    lost_at: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground = Ground(losses=1)
+    acquire = ground.leases.acquire
+    acquired: list[Lease | None] = []
+    worked: list[Lease] = []
+
+    def losing(shard_path: str) -> Lease:
+        if len(acquired) + 1 in lost_at:
+            acquired.append(None)
+            raise LeaseLost("the lock was lost", remedy="Run again")
+        lease = acquire(shard_path)
+        acquired.append(lease)
+        return lease
+
+    def work(lease: Lease) -> None:
+        worked.append(lease)
+        ground.work(lease)
+
+    monkeypatch.setattr(ground.leases, "acquire", losing)
+    refusal = work_under_leases(ground.leases, PATH, work)
+    assert worked == [each for each in acquired if each is not None]
+    assert (refusal is None) is (len(lost_at) == 1)
+    assert not ground.is_locked
