@@ -9,7 +9,6 @@ the same. A failure shows the row.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -39,21 +38,18 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.z
     Node,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from support.files.config_shapes import FOLDER_MARK, SHAPES, Shape
+from support.files.config_page import OLD_SERVER, VERSIONS, page_cells, shown
+from support.files.config_shapes import SHAPES, Shape
 from support.files.modern_shapes import MODERN_SHAPES
 from support.servers.config_reader import InstalledServer, Reading, Server, read_by_server
 from support.servers.downloads import NotToBeHad
 from support.servers.ladder.forked import ForkedProgram
 from support.servers.ladder.programs import Program
-from support.servers.ladder.rungs import RUNGS
 from support.servers.modern.keeper_hosts import read_by_engine
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "configurations.md"
 COLD, HOT, AUXILIARY = "cold_zookeeper", "zookeeper", "auxiliary_zookeepers/cold"
 SUBSTITUTIONS = {COLD: "cold-zookeeper-servers", HOT: "zookeeper-servers", AUXILIARY: "auxiliary-zookeepers"}
 COLD_HOSTS, NEW_HOSTS = ["c1", "c2"], ["zk1", "new"]
-OLD_SERVER = "18.16"
-VERSIONS = (OLD_SERVER, *(each.name for each in RUNGS if each.in_every_test))
 # Hosts of the hot ensemble in every shape that has one and that any server loads.
 HOT_MEMBER = ["zk1"]
 # What the module refuses to read.
@@ -79,9 +75,7 @@ class Ground:
         self.version = version
         self._shape = shape
         self._server = server
-        self._environment = {
-            name: text.replace(FOLDER_MARK, str(folder)) for name, text in shape.environment.items()
-        }
+        self._environment = shape.environment_in(folder)
         self.files = ConfigFiles(str(folder / "config.xml"))
 
     @property
@@ -131,7 +125,7 @@ class Ground:
 
     def shown(self, text: str) -> str:
         """The text without the path of the folder."""
-        return re.sub("(<[^ >]+>|<[a-z_]+ [a-z_]+>)", r"`\1`", text.replace(f"{self.folder}/", ""))
+        return shown(text, self.folder)
 
 
 def try_shape(ground: Ground) -> Tried:
@@ -218,14 +212,6 @@ def _where(ground: Ground, change: ConfigChange) -> str:
     return " and ".join(ground.shown(edit.path) for edit in change.edits) or "nothing to do"
 
 
-def page_cells() -> Mapping[str, list[str]]:
-    """The cells of the last table on the page, by shape."""
-    table = PAGE.read_text(encoding="utf-8").partition("| Shape |")[2]
-    lines = [line for line in table.splitlines()[1:] if line.startswith("| ") and "---" not in line]
-    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
-    return {name: rest for name, *rest in cells}
-
-
 def page_rows() -> Mapping[str, Mapping[str, Tried]]:
     """The rows of the table: shape, version, what came of it."""
     return {
@@ -264,8 +250,7 @@ def test_the_module_sees_the_hot_members_of_the_engine(name: str, tmp_path: Path
     """The engine does not refuse <keeper> beside <zookeeper>, and has no <include from_zk>."""
     shape = ALL_SHAPES[name]
     shape.write(tmp_path)
-    environment = {key: text.replace(FOLDER_MARK, str(tmp_path)) for key, text in shape.environment.items()}
-    reading = read_by_engine(tmp_path / "config.xml", environment)
+    reading = read_by_engine(tmp_path / "config.xml", shape.environment_in(tmp_path))
     if not reading.starts:
         found = "does not start"
     else:

@@ -26,6 +26,7 @@ class Shape:
     style: what the module is told; "" is its default, which may be a file of this machine where there is no
         <include_from>.
     encoding, mark: how config.xml is written.
+    extracted: what clickhouse-extract-from-config answers where the page says something else of the server.
     """
 
     files: Mapping[str, str]
@@ -33,6 +34,11 @@ class Shape:
     encoding: str = "utf-8"
     mark: bytes = b""
     environment: Mapping[str, str] = field(default_factory=lambda: ENVIRONMENT)
+    extracted: str = ""
+
+    def environment_in(self, folder: Path) -> dict[str, str]:
+        """The variables of the server, with the path of the folder."""
+        return {name: text.replace(FOLDER_MARK, str(folder)) for name, text in self.environment.items()}
 
     def write(self, folder: Path) -> None:
         """Write the files below the folder, which exists."""

@@ -37,7 +37,9 @@ def _included(content: str, values: str, name: str = _NEW) -> dict[str, str]:
 MODERN_SHAPES: Mapping[str, Shape] = {
     "`<keeper>`": Shape({_MAIN: main(_keeper("zk1", "zk2"), _NEW)}),
     "`<keeper>` in a drop-in": Shape({_MAIN: main("", _NEW), _DROP_IN: root(_keeper("zk1"), _NEW)}),
-    "`<keeper>` beside `<zookeeper>`": Shape({_MAIN: main(_HOT + _keeper("zk3"), _NEW)}),
+    "`<keeper>` beside `<zookeeper>`": Shape(
+        {_MAIN: main(_HOT + _keeper("zk3"), _NEW)}, extracted="loads, zk1, zk2"
+    ),
     "`<keeper_server>`": Shape({_MAIN: main(_keeper_server(), _NEW)}),
     "`<keeper_server>` beside `<zookeeper>`": Shape({_MAIN: main(_HOT + _keeper_server(), _NEW)}),
     "`<keeper_server>` with `use_cluster` off": Shape(
@@ -167,7 +169,17 @@ MODERN_SHAPES: Mapping[str, Shape] = {
         environment={"KEEPER_NODE_0": "zk1", "KEEPER_NODE_1": "zk2"},
     ),
     "host with `${…}`": Shape(
-        {_MAIN: main("<hot>zk1</hot><zookeeper><node><host>${hot}</host></node></zookeeper>", _NEW)}
+        {_MAIN: main("<hot>zk1</hot><zookeeper><node><host>${hot}</host></node></zookeeper>", _NEW)},
+        extracted="loads, zk1",
+    ),
+    "ports of members, and none": Shape(
+        {
+            _MAIN: main(
+                "<zookeeper><node><host>zk1</host></node><node><host>zk2</host><port>9181</port></node>"
+                "</zookeeper>",
+                _NEW,
+            )
+        }
     ),
     "`<include_from>` with white space": Shape(
         {_MAIN: main(f"<include_from> {FOLDER_MARK}/{_METRIKA}\n</include_from>", _NEW), _METRIKA: root("")}

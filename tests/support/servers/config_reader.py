@@ -23,7 +23,7 @@ _EXCESSIVE_ELEMENT = 138
 # Of the sentences that were put around the first error, the innermost says it.
 _REASON = re.compile(
     r".*(?:Exception: |Failed to [a-z ]+ '[^']*': )(?P<reason>.*?)"
-    r"(?: in '|, Stack trace|: while \w+ing |\n|$)"
+    r"(?: in '|, Stack trace|: while \w+ing | \(version |\n|$)"
 )
 
 
@@ -110,8 +110,13 @@ def read_by_server(server: Server, main: Path, environment: Mapping[str, str]) -
     if written.exists():
         parser = etree.XMLParser(huge_tree=True)
         return Reading("", etree.fromstring(written.read_bytes(), parser))
-    found = _REASON.search(ended.written)
-    return Reading(found["reason"] if found else "it ended", None)
+    return Reading(reason_of(ended.written), None)
+
+
+def reason_of(written: str) -> str:
+    """The innermost reason in what a program of ClickHouse wrote before it ended with an error."""
+    found = _REASON.search(written)
+    return found["reason"] if found else "it ended"
 
 
 def _is_node(element: etree._Element) -> bool:
