@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Evidence from members that are behind, and of tables that change while their servers are asked."""
+"""Evidence from members that are behind, of tables that change meanwhile, and of what is left of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from math import inf
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.owner import Owner
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import DiskParts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
+    NO_PARTITION,
     EvidenceReader,
     ShardEvidence,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from support.memory.arrange import create_cold, mark_of_other_cluster, mark_without_path
 from support.memory.behind import Behind
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.disks import SimulatedDisks
@@ -126,3 +129,25 @@ def test_servers_that_do_not_answer(bench: Bench) -> None:
     assert reader.read(PATH).silent == {}
     disks.silent.add("r2")
     assert reader.read(PATH).silent.keys() == {"r2"}
+
+
+def test_names_that_no_part_has_are_leftovers_as_well(bench: Bench) -> None:
+    create_cold("replicas/r1/parts/junk")(bench)
+    bench.servers.drop_table()
+    (odd,) = read(bench).partitions[NO_PARTITION].replicas
+    assert (odd.is_in_hot, odd.unreadable) == (False, (f"{PATH}/replicas/r1/parts/junk",))
+
+
+def test_what_another_cluster_has_in_cold_is_no_leftover(bench: Bench) -> None:
+    bench.move()
+    mark_of_other_cluster(bench)
+    bench.servers.drop_table()
+    with pytest.raises(NoSuchTable):
+        read(bench)
+
+
+def test_leftovers_with_a_marker_that_names_no_path(bench: Bench) -> None:
+    bench.move()
+    mark_without_path(bench)
+    bench.servers.drop_table()
+    assert read(bench).owner is Owner.FORMER
