@@ -151,3 +151,36 @@ def test_leftovers_with_a_marker_that_names_no_path(bench: Bench) -> None:
     mark_without_path(bench)
     bench.servers.drop_table()
     assert read(bench).owner is Owner.FORMER
+
+
+def test_each_server_is_asked_at_the_host_that_its_replica_registers(bench: Bench) -> None:
+    bench.hot.set(f"{PATH}/replicas/r1/host", b"host: h1\nport: 9009\n")
+    bench.hot.delete(f"{PATH}/replicas/r2/host")
+    hosts: dict[str, str] = {}
+
+    class Recording(SimulatedDisks):
+        def parts(self, shard_path: str, replica: str, host: str) -> DiskParts:
+            hosts[replica] = host
+            return super().parts(shard_path, replica, host)
+
+    disks = Recording(bench.servers)
+    EvidenceReader(bench.hot_store, bench.cold_store, disks, bench.clock, DEFAULT_ROOT).read(PATH)
+    assert hosts == {"r1": "host: h1\nport: 9009\n", "r2": ""}
+
+
+@pytest.mark.parametrize("folder", ["replicas", "block_numbers"])
+def test_a_table_without_a_folder(bench: Bench, folder: str) -> None:
+    bench.hot.delete(f"{PATH}/{folder}", recursive=True)
+    evidence = read(bench)
+    assert DAY in evidence.partitions
+    assert bool(evidence.partitions[DAY].replicas) is (folder != "replicas")
+
+
+def test_cold_is_known_by_the_record_in_hot_if_there_is_one(bench: Bench) -> None:
+    assert not read(bench).partitions[DAY].cold_is_known
+    create_cold("replicas/r1/parts")(bench)
+    assert read(bench).partitions[DAY].cold_is_known
+    bench.move()
+    assert read(bench).partitions[DAY].cold_is_known
+    bench.cold_store = Bench().cold_store
+    assert not read(bench).partitions[DAY].cold_is_known
