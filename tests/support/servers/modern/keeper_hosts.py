@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 _MARK = "keeper_hosts="
@@ -54,6 +55,8 @@ def read_by_engine(main: Path, environment: Mapping[str, str]) -> EngineReading:
 
 def main() -> None:
     """Open the engine and write the setting."""
+    # What results of other formats need takes a third of the time of a start.
+    sys.modules["pyarrow"] = ModuleType("pyarrow")
     # Only in this process.
     from chdb.session import Session  # noqa: PLC0415
 
