@@ -10,10 +10,16 @@ from random import Random
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.findings.findings import MOST_SHOWN
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
     Row,
     ShardAudit,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.detached import (
+    DetachedFolder,
+    Need,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.details import RowDetails
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.judge import Verdict
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.report import (
@@ -204,6 +210,9 @@ def test_figures() -> None:
     assert list(metrics["partmove_audit_partitions"]) == [(("kind", kind.value),) for kind in FindingKind]
     assert sum(metrics["partmove_audit_partitions"].values()) == 6
     assert metrics["partmove_audit_unjudged"] == {(("shard_path", "/t/02/hits"),): 1}
+    assert metrics["partmove_audit_written_by_another"] == {
+        (("shard_path", path),): 0 for path in (HITS, VISITS)
+    }
     assert metrics["partmove_audit_complete"] == {(): 0}
     assert metrics["partmove_audit_timestamp_seconds"] == {(): 1_795_212_900.123}
 
@@ -219,3 +228,34 @@ def test_names_are_escaped() -> None:
     path = '/t/a"b\\c\nd'
     metrics = parsed(AuditReport([audit(path, ("all", 'r"1', FindingKind.UNREGISTERED))]).metrics(NOW))
     assert metrics["partmove_audit_restart_unsafe"] == {(("shard_path", path), ("replica", 'r"1')): 1}
+
+
+def test_copies_wait_for_the_last_of_them_alone() -> None:
+    def row(partition: str, replica: str, kind: FindingKind, seconds: float) -> Row:
+        return Row(HITS, partition, replica, Verdict(kind), RowDetails(seconds_needed=seconds))
+
+    rows = (
+        row("201901", "r1", FindingKind.COPIES_NEEDED, 90.0),
+        row("201901", "r2", FindingKind.COPIES_NEEDED, 100.0),
+        row("201902", "r1", FindingKind.HOT, 500.0),
+    )
+    assert AuditReport([ShardAudit(HITS, rows)]).waiting_copies() == (1, 100)
+    assert AuditReport([ShardAudit(HITS, rows[2:])]).waiting_copies() == (0, None)
+
+
+@pytest.mark.parametrize("need", Need)
+def test_folders_of_one_need_are_one_line(need: Need) -> None:
+    folders = tuple(DetachedFolder("201901", replica, "201901_0_0_0", need) for replica in ("r1", "r2"))
+    assert len(AuditReport([ShardAudit(HITS, (), detached=folders)]).summary()) == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"), [(1, 1), (MOST_SHOWN, MOST_SHOWN), (MOST_SHOWN + 1, MOST_SHOWN + 1)]
+)
+def test_statements_of_the_first_rows_are_shown(rows: int, shown: int) -> None:
+    """One more line says how many rows have others; rows without statements have no line."""
+    verdict = Verdict(FindingKind.GHOST, ("201901_0_0_0",))
+    without = [Row(HITS, f"p{number}", "r1", verdict) for number in range(rows)]
+    with_sql = [row._replace(details=RowDetails(statements=("SELECT 1",))) for row in without]
+    lengths = [len(AuditReport([ShardAudit(HITS, tuple(each))]).summary()) for each in (with_sql, without)]
+    assert lengths[0] - lengths[1] == shown
