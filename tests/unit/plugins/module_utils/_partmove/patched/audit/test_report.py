@@ -25,6 +25,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.report import (
     AuditReport,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.copy_retention import (
+    STARTING_SECONDS,
+)
 from support.exposition import parsed
 
 HITS, VISITS = "/t/01/hits", "/t/01/visits"
@@ -259,3 +262,32 @@ def test_statements_of_the_first_rows_are_shown(rows: int, shown: int) -> None:
     with_sql = [row._replace(details=RowDetails(statements=("SELECT 1",))) for row in without]
     lengths = [len(AuditReport([ShardAudit(HITS, tuple(each))]).summary()) for each in (with_sql, without)]
     assert lengths[0] - lengths[1] == shown
+
+
+def test_another_tool_that_writes_is_one_urgent_line() -> None:
+    audits = [ShardAudit(HITS, (), written_by_another=("201901", "201902")), ShardAudit(VISITS, ())]
+    report = AuditReport(audits)
+    assert len([*report.urgent()]) == 1
+    assert report.written_by_another() == [(HITS, "201901"), (HITS, "201902")]
+    assert [*AuditReport(audits[1:]).urgent()] == []
+
+
+def test_each_replica_with_an_unsafe_restart_counts_once() -> None:
+    unsafe = next(iter(AuditReport(MIXED).urgent_families()))
+    assert [sample[0] for sample in unsafe.samples] == [1, 1]
+
+
+def test_the_step_of_a_kind_has_the_newest_write_and_how_long_copies_stay() -> None:
+    rows = tuple(
+        Row(HITS, "201901", replica, Verdict(kind, ("201901_0_0_0",)), RowDetails(newest_write=newest))
+        for replica, kind, newest in (
+            ("r1", FindingKind.GHOST, 20),
+            ("r2", FindingKind.GHOST, 30),
+            ("r3", FindingKind.GHOST, 10),
+            ("r4", FindingKind.HALF_COLD, 40),
+        )
+    )
+    steps = {step.kind: step for step in AuditReport([ShardAudit(HITS, rows)]).repair_order()}
+    ghost, half_cold = steps[FindingKind.GHOST], steps[FindingKind.HALF_COLD]
+    assert (ghost.newest_write, ghost.copies_stay) == (30, 0)
+    assert (half_cold.newest_write, half_cold.copies_stay) == (40, STARTING_SECONDS)
