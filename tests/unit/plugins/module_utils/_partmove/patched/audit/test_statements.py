@@ -93,6 +93,14 @@ def test_several_cold_parts_are_merged_once_and_not_while_they_are_cold() -> Non
     assert told(evidence) == {"r1": (f"{when} OPTIMIZE TABLE db.`hits-2019` PARTITION ID '{DAY}' FINAL",)}
 
 
+def test_several_cold_parts_are_merged_on_the_first_server_that_answers() -> None:
+    both = f"{A} {B}"
+    silent = replica(cold=both, disk=None)
+    evidence = placed(silent, replica("r2", cold=both, disk=both), state="COLD")
+    assert judge(evidence)["r2"].kind is FindingKind.SEVERAL_COLD_PARTS
+    assert told(evidence).keys() == {"r2"}
+
+
 @pytest.mark.parametrize(
     ("evidence", "kind"),
     [
