@@ -18,6 +18,7 @@ from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.text import first_few
 from .._partmove.tree.ports import ZnodeReader
+from .._partmove.tree.znodes import Znode
 from .._partmove.zip_strict import zip_strict
 
 _PATHS_AT_ONCE = 500
@@ -55,13 +56,11 @@ def _replicas_of(hot: ZnodeReader, shard_paths: Sequence[str]) -> Iterator[tuple
         listed = hot.children([layout.replicas for layout in layouts])
         names = [sorted(each or ()) for each in listed]
         paths = [layout.replica(name).host for layout, each in zip_strict(layouts, names) for name in each]
-        hosts = iter(hot.read(paths))
+        hosts = dict(zip_strict(paths, hot.read(paths)))
         for layout, each in zip_strict(layouts, names):
-            replicas = []
-            for name in each:
-                znode = next(hosts)
-                replicas.append(
-                    ReplicaHost(name, "" if znode is None else znode.data.decode(errors="replace"))
-                )
-            if replicas:
-                yield layout.path, replicas
+            if each:
+                yield layout.path, [_with_host(name, hosts[layout.replica(name).host]) for name in each]
+
+
+def _with_host(name: str, host: Znode | None) -> ReplicaHost:
+    return ReplicaHost(name, "" if host is None else host.data.decode(errors="replace"))
