@@ -272,9 +272,10 @@ def test_another_tool_that_writes_is_one_urgent_line() -> None:
     assert [*AuditReport(audits[1:]).urgent()] == []
 
 
-def test_each_replica_with_an_unsafe_restart_counts_once() -> None:
-    unsafe = next(iter(AuditReport(MIXED).urgent_families()))
-    assert [sample[0] for sample in unsafe.samples] == [1, 1]
+def test_figures_of_unsafe_restarts_and_of_audited_tables() -> None:
+    unsafe, written = AuditReport([*MIXED, UNJUDGED]).urgent_families()
+    assert [sample.value for sample in unsafe.samples] == [1, 1]
+    assert [sample.value for sample in written.samples] == [0, 0]
 
 
 def test_the_step_of_a_kind_has_the_newest_write_and_how_long_copies_stay() -> None:
