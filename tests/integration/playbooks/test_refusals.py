@@ -120,7 +120,8 @@ def test_a_whole_table_needs_its_paths(tmp_path: Path, name: str) -> None:
 
 def test_variables_with_a_default_are_not_missing(tmp_path: Path) -> None:
     """The playbook goes on until it connects to the ensembles, which do not exist."""
-    done = run(tmp_path, "reheat", {**ENSEMBLES, "part_move_shard_paths": [], "part_move_lock_wait": "1s"})
+    options = {"part_move_shard_paths": ["/hits"], "part_move_lock_wait": "1s"}
+    done = run(tmp_path, "reheat", {**ENSEMBLES, **options})
     assert done.status != 0
     assert "127.0.0.1:1" in done.output
     assert "cannot be read" not in done.output
