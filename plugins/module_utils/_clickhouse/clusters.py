@@ -170,7 +170,8 @@ def _expanded(element: Element, path: str, substitutions: Substitutions) -> _Nod
     name = element.attributes.get("incl")
     if name is not None:
         value = substitutions.named(name)
-        if value is None and element.attributes.get("optional") == "true":
+        # Servers accept any value of this attribute.
+        if value is None and "optional" in element.attributes:
             return None
         if value is not None:
             included = _expanded(value, substitutions.path, substitutions)
@@ -183,7 +184,8 @@ def _expanded(element: Element, path: str, substitutions: Substitutions) -> _Nod
     for child in own:
         found = _expanded(child, path, substitutions)
         if found is not None:
-            node.children.append(found)
+            # An <include> stands for the children of its value.
+            node.children += found.known().children if child.tag == _INCLUDE else [found]
     return node
 
 

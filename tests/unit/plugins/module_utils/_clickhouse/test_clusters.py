@@ -71,9 +71,28 @@ def test_an_element_of_another_name_is_taken_when_it_is_named() -> None:
         nodes(text)
 
 
-def test_an_optional_cluster_without_a_value_is_no_cluster() -> None:
-    text = f"<remote_servers><a incl='none' optional='true'/><c>{REPLICA}</c></remote_servers>"
-    assert [each.cluster for each in nodes(text, metrika(""))] == ["c"]
+@pytest.mark.parametrize("optional", ["true", "1"])
+def test_an_optional_cluster_without_a_value_is_no_cluster(optional: str) -> None:
+    text = f"<a incl='none' optional='{optional}'>{REPLICA}</a><c>{REPLICA}</c>"
+    assert [each.cluster for each in nodes(f"<remote_servers>{text}</remote_servers>", metrika(""))] == ["c"]
+
+
+def test_an_include_stands_for_the_children_of_its_value() -> None:
+    text = f"<remote_servers><c>{REPLICA}<include incl='more'/></c><include incl='others'/></remote_servers>"
+    more, other = REPLICA.replace("ch1", "ch2"), REPLICA.replace("ch1", "ch3")
+    found = nodes(text, metrika(f"<more>{more}</more><others><d>{other}</d></others>"))
+    assert [(each.cluster, each.shard, each.host) for each in found] == [
+        ("c", 1, "ch1"),
+        ("c", 2, "ch2"),
+        ("d", 1, "ch3"),
+    ]
+
+
+def test_an_include_of_an_unknown_value_is_refused() -> None:
+    """It may stand for more shards."""
+    text = f"<remote_servers><c>{REPLICA}<include incl='more'/></c></remote_servers>"
+    with pytest.raises(FormatError, match="<include> in .* has the attribute from_env, so its value is not"):
+        nodes(text, metrika("<more from_env='X'/>"))
 
 
 def test_a_value_comes_from_the_substitutions() -> None:
