@@ -56,6 +56,7 @@ options:
         lock and with its own file in O(backup).
       - A shard path that cannot be repaired, for example because a znode of it may not be read or written,
         does not keep the others. The module then fails at the end, with RV(failed_shard_paths).
+      - An empty list is refused.
     type: list
     elements: str
   kind:

@@ -33,6 +33,7 @@ from .pacing import PaceOptions
 from .progress import Progress
 from .registrations_file import read_registrations
 from .resources import SERVERS_AT_ONCE, LockOptions, Resources, probe_of
+from .shard_paths import given_shard_paths
 from .shard_repair import ShardRepair
 
 ALL_KINDS = "all"
@@ -48,7 +49,7 @@ class PartRepair:
         self._params = params
         given = params["shard_paths"]
         self._is_single = given is None
-        paths = [params["shard_path"]] if given is None else sorted(set(given))
+        paths = [params["shard_path"]] if given is None else given_shard_paths(given)
         self._layouts = [ShardLayout(each) for each in paths]
         self._kind = None if params["kind"] == ALL_KINDS else FindingKind(params["kind"])
         """The kind to repair; None for all kinds, in rounds."""
@@ -174,7 +175,7 @@ class PartRepair:
                 is_there = is_there or any(each.read([path])[0] is not None for each in (hot, cold))
         # A table that was dropped since its audit is in neither ensemble, and must not keep the others. Only
         # a znode that exists can be denied.
-        if self._layouts and not is_there and not self._errors:
+        if not is_there and not self._errors:
             raise no_table(self._layouts[0])
 
     @contextmanager

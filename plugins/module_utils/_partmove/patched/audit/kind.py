@@ -61,8 +61,9 @@ _TEXTS = {
     FindingKind.UNREGISTERED: Texts(
         "parts are active on disk and registered in neither ensemble: the next restart moves them to"
         " detached/",
-        f"Do not restart the server. {_REPAIR} and a file of registrations; or DETACH PARTITION, and ATTACH"
-        " PARTITION on one server alone, which register the data anew",
+        f"Do not restart the server. {_REPAIR} and a file of registrations; or, if one server has every part"
+        " of the partition, DETACH PARTITION and ATTACH PARTITION on this server alone, which register the"
+        " data anew",
     ),
     FindingKind.REGISTERED_FOR_ANOTHER: Texts(
         "parts are active on disk and registered for another replica only: the next restart moves them to"

@@ -23,9 +23,10 @@ from .judged import JudgedPartition
 from .sources import Source, Sources, read_sources
 
 _SOURCE = "Run part_repair again with registrations, a backup that has the part znode."
-_DETACH = (
-    "Or, on the server of this replica, ALTER TABLE … DETACH PARTITION ID and then ATTACH PARTITION ID: the"
-    " rows stay. Do not restart the server before"
+_NO_STATEMENT = (
+    "Or find one server with every part of the partition that any replica has, and on this server alone ALTER"
+    " TABLE … DETACH PARTITION ID and then ATTACH PARTITION ID; without such a server rows would be missing."
+    " Do not restart the server before"
 )
 
 
@@ -103,5 +104,5 @@ def _remedy(partition: PartitionEvidence) -> str:
     verdict = Verdict(FindingKind.UNREGISTERED)
     statements = [each for one in partition.replicas for each in statements_of(partition, one, verdict)]
     if not statements:
-        return f"{_SOURCE} {_DETACH}"
+        return f"{_SOURCE} {_NO_STATEMENT}"
     return f"{_SOURCE} Or run these statements, and do not restart the server before: {'; '.join(statements)}"

@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     EnsembleUnreachable,
     LeaseHeld,
     NoSuchTable,
+    PartMoveError,
     SessionRefused,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_epoch
@@ -154,8 +155,9 @@ def test_an_ensemble_that_fails_ends_the_run(
     assert task.result()["repaired"] == []
 
 
-def test_no_shard_path_is_nothing_to_do(two_unmarked: Repairs) -> None:
-    assert not two_unmarked.run(shard_path=None, shard_paths=[])["changed"]
+def test_no_shard_path_is_refused(two_unmarked: Repairs) -> None:
+    with pytest.raises(PartMoveError, match="shard_paths is empty"):
+        two_unmarked.run(shard_path=None, shard_paths=[])
 
 
 def test_none_of_several_tables_is_there(two_unmarked: Repairs) -> None:
