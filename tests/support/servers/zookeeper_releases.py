@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from support.servers.downloads import NotToBeHad, run_command
+from support.servers.downloads import Kept, NotToBeHad, pip_download, run_command
 
 FOLDER = Path(__file__).resolve().parents[3] / "build" / "zookeepers"
 """Has a folder with jars for each release, and beside it a file that says why there is none."""
@@ -51,24 +51,20 @@ class Release(NamedTuple):
         """Its jars; raises NotToBeHad where there are none, with what `provide` found out."""
         found = sorted(self.folder.glob("*.jar"))
         if not found:
-            raise NotToBeHad(self._why.read_text() if self._why.exists() else "`make zookeepers` gets it")
+            raise self._kept.absence()
         return found
 
     def provide(self) -> str:
         """Get what is missing, and return one line that says what there is."""
-        if not any(self.folder.glob("*.jar")):
-            FOLDER.mkdir(parents=True, exist_ok=True)
-            self._why.unlink(missing_ok=True)
-            try:
-                self._get()
-            except NotToBeHad as error:
-                self._why.write_text(str(error))
-                return f"zookeepers: NOT RUN: tests of ZooKeeper {self.version}, because {error}"
-        return f"zookeepers: {self.version} is in {self.folder}"
+        return self._kept.provide(self._get_what_is_missing)
 
     @property
-    def _why(self) -> Path:
-        return FOLDER / f"{self.version}.txt"
+    def _kept(self) -> Kept:
+        return Kept("zookeepers", "ZooKeeper", self.folder)
+
+    def _get_what_is_missing(self) -> None:
+        if not any(self.folder.glob("*.jar")):
+            self._get()
 
     def _get(self) -> None:
         download = _from_index if self.origin[0].isdigit() else _from_debian
@@ -120,17 +116,8 @@ def _from_debian(release: Release, folder: Path, jars: Path) -> None:
 
 def _from_index(release: Release, folder: Path, jars: Path) -> None:
     """Get the source archive of the package, some 250 MB, and keep the jars of it that are needed."""
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-cache-dir",
-    ]
-    pip += ["--no-deps", f"--no-binary={release.package}", f"--dest={folder}"]
-    run_command(*pip, f"{release.package}=={release.origin}")
+    wanted = f"{release.package}=={release.origin}"
+    pip_download(f"--no-binary={release.package}", f"--dest={folder}", wanted)
     (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as members:
         for member in members:

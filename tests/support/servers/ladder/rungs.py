@@ -18,7 +18,7 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-from support.servers.downloads import NotToBeHad, run_command
+from support.servers.downloads import Kept, NotToBeHad, pip_download
 
 FOLDER = Path(__file__).resolve().parents[4] / "build" / "servers"
 """Has a folder with the libraries for each version, and beside it a file that says why there is none."""
@@ -61,28 +61,21 @@ class Rung(NamedTuple):
         _require_this_machine(self)
         found = _server_library(self.folder)
         if found is None:
-            reason = (
-                self._why.read_text() if self._why.exists() else f"`make servers RUNGS={self.name}` gets it"
-            )
-            raise NotToBeHad(reason)
+            raise self._kept.absence(f" RUNGS={self.name}")
         return found
 
     def provide(self) -> str:
         """Get what is missing, and return one line that says what there is."""
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        self._why.unlink(missing_ok=True)
-        try:
-            _require_this_machine(self)
-            if _server_library(self.folder) is None:
-                self._get()
-        except NotToBeHad as error:
-            self._why.write_text(str(error))
-            return f"servers: NOT RUN: tests of ClickHouse {self.version}, because {error}"
-        return f"servers: {self.version} is in {self.folder}"
+        return self._kept.provide(self._get_what_is_missing)
 
     @property
-    def _why(self) -> Path:
-        return FOLDER / f"{self.version}.txt"
+    def _kept(self) -> Kept:
+        return Kept("servers", "ClickHouse", self.folder)
+
+    def _get_what_is_missing(self) -> None:
+        _require_this_machine(self)
+        if _server_library(self.folder) is None:
+            self._get()
 
     def _get(self) -> None:
         with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
@@ -149,18 +142,16 @@ def _download(wanted: Rung, folder: Path) -> Path:
     """Get the wheel, 140 to 180 MB; pip refuses it where its hash is another one."""
     requirements = folder / "requirements.txt"
     requirements.write_text(f"chdb=={wanted.chdb} --hash=sha256:{wanted.sha256}\n")
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-cache-dir",
-    ]
-    pip += ["--no-deps", "--only-binary=:all:", "--python-version=3.11", "--implementation=cp"]
-    pip += [f"--platform={each}" for each in _PLATFORMS]
-    run_command(*pip, "--require-hashes", f"--requirement={requirements}", f"--dest={folder}")
+    platforms = [f"--platform={each}" for each in _PLATFORMS]
+    pip_download(
+        "--only-binary=:all:",
+        "--python-version=3.11",
+        "--implementation=cp",
+        *platforms,
+        "--require-hashes",
+        f"--requirement={requirements}",
+        f"--dest={folder}",
+    )
     (wheel,) = folder.glob("*.whl")
     return wheel
 
