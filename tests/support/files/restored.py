@@ -18,8 +18,8 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, Py4JError, launch_
 from py4j.protocol import Py4JJavaError
 
 from partition_classify.zookeeper_files.empty_tree import EMPTY_SNAPSHOT
-from partition_classify.zookeeper_files.nodes import StoredStat
 from partition_classify.zookeeper_files.snapshot import open_snapshot
+from support.files.member_files import seen_znode
 from support.servers.busy_znodes import SeenZnode
 from support.servers.zookeeper_config import classpath, debian_classpath
 from support.servers.zookeeper_releases import Release
@@ -110,24 +110,13 @@ def tree_in(snapshot: Path) -> Tree:
     """All znodes of a snapshot below the root, less /zookeeper."""
     with open_snapshot(snapshot) as scan:
         records = [(path, data, stored) for _offset, path, data, stored in scan.records()]
-    return {path.decode(): seen_znode(data, stored) for path, data, stored in records if is_of_clients(path)}
+    return of_clients({path.decode(): seen_znode(data, stored) for path, data, stored in records})
 
 
-def is_of_clients(path: bytes) -> bool:
-    """Whether clients, not servers, write the znode."""
-    return path not in (b"", b"/") and not f"{path.decode()}/".startswith("/zookeeper/")
-
-
-def seen_znode(data: bytes, stored: bytes) -> SeenZnode:
-    """The znode of a record."""
-    znode = StoredStat.unpacked(stored)
-    return SeenZnode(
-        data,
-        znode.czxid,
-        znode.mzxid,
-        znode.ctime,
-        znode.mtime,
-        znode.version,
-        znode.aversion,
-        znode.ephemeral_owner,
-    )
+def of_clients(znodes: Tree) -> Tree:
+    """The znodes that clients, not servers, write."""
+    return {
+        path: znode
+        for path, znode in znodes.items()
+        if path not in ("", "/") and not f"{path}/".startswith("/zookeeper/")
+    }

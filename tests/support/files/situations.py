@@ -15,15 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olap_partmove._partmove.errors import EnsembleError
-from partition_classify.zookeeper_files.damage import DamagedFile
 from partition_classify.zookeeper_files.folders import DataFolder
 from partition_classify.zookeeper_files.log_records import LogFile
-from partition_classify.zookeeper_files.member import TreeReader, choose_member
-from partition_classify.zookeeper_files.replay import LogReplay
-from partition_classify.zookeeper_files.snapshot import SnapshotScan
-from support.files.restored import Judge, NotRestored, Tree, is_of_clients, seen_znode, write_empty
+from support.files.member_files import read_all
+from support.files.restored import Judge, NotRestored, Tree, of_clients, write_empty
 
-_ALL = b"all"
 _SECOND = 10**9
 
 
@@ -36,25 +32,8 @@ class Read(NamedTuple):
 
 def read(data_dir: Path) -> Read:
     """Read the folder as the census does. Raises EnsembleError."""
-
-    def scan_all(scan: SnapshotScan, _log: LogReplay) -> tuple[int, int]:
-        records = scan.records()
-        first = next(records)
-        for _record in records:
-            pass
-        return first[0], scan.end_of_records
-
-    def on_skipped(_error: DamagedFile) -> None: ...
-
-    member, (start, end) = choose_member(
-        DataFolder("hot", str(data_dir)), lambda _path: True, scan_all, on_skipped=on_skipped
-    )
-    with TreeReader(member, [(start, end)], lambda _path: _ALL) as reader:
-        znodes = list(reader.subtree(b"", start, end, _ALL))
-    return Read(
-        member.until,
-        {path.decode(): seen_znode(data, stored) for path, data, stored in znodes if is_of_clients(path)},
-    )
+    member, znodes = read_all(DataFolder("hot", str(data_dir)))
+    return Read(member.until, of_clients(znodes))
 
 
 @dataclass
