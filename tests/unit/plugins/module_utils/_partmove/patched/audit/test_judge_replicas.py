@@ -90,11 +90,13 @@ def test_only_copies_may_wait() -> None:
 
 @pytest.mark.parametrize(("state_at", "copy_at", "waits"), [(1000, 0, True), (0, 1000, True), (0, 0, False)])
 def test_copies_may_wait_since_the_newest_write(state_at: int, copy_at: int, waits: bool) -> None:
-    now = 1000 + SECONDS_COPIES_MAY_STAY - 1
-    copied = replace(replica(hot=A, cold=A, disk=A), cold_mtime=copy_at * 1000)
+    # Of today's times, as a part in a thousand of the seconds since 1970 is more than copies may stay.
+    began = 1_795_212_900
+    now = began + 1000 + SECONDS_COPIES_MAY_STAY - 1
+    copied = replace(replica(hot=A, cold=A, disk=A), cold_mtime=(began + copy_at) * 1000)
     evidence = partition(copied, state="HOT")
     assert evidence.state is not None
-    state = evidence.state._replace(stat=evidence.state.stat._replace(mtime=state_at * 1000))
+    state = evidence.state._replace(stat=evidence.state.stat._replace(mtime=(began + state_at) * 1000))
 
     verdict = judge(replace(evidence, state=state, now=float(now)))["r1"]
 

@@ -313,3 +313,48 @@ def test_marks_without_an_epoch_in_cold_prove_nothing(bench: Bench) -> None:
     bench.cold.delete("/partmove/epochs", recursive=True)
 
     assert audit(bench).written_by_another == ()
+
+
+def test_a_copy_in_a_table_without_any_state(bench: Bench) -> None:
+    """As where runs took the lease of the table and switched nothing. The copy of one replica is enough."""
+    bench.move()
+    bench.reheat()
+    bench.hot.delete(f"{PATH}/{STATE}")
+    bench.clock.sleep(2 * HOUR)
+    insert(bench)
+    assert audit(bench).written_by_another == ()
+    create_cold(f"replicas/r1/parts/{NEW}", MINIMALISTIC)(bench)
+    assert audit(bench).written_by_another == (OTHER,)
+
+
+def test_copies_between_two_znodes_that_no_run_makes(bench: Bench) -> None:
+    """A tool that copies one replica after the other makes such znodes of the last one after most copies."""
+    bench.move()
+    create_cold("replicas/r1/host", b"")(bench)
+    create_cold(f"replicas/r1/parts/{PART.replace(DAY, OTHER)}", MINIMALISTIC)(bench)
+    create_cold("replicas/r2/host", b"")(bench)
+    assert audit(bench).written_by_another == (OTHER,)
+
+
+@pytest.mark.parametrize("ensemble", ["hot", "cold"])
+def test_a_part_that_goes_while_its_copy_is_read_is_no_copy(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, ensemble: str
+) -> None:
+    bench.move()
+    bench.clock.sleep(2 * HOUR)
+    insert(bench)
+    copy_new(bench)
+    create_cold("replicas/r1/host", b"")(bench)
+    store, client = {"hot": (bench.hot_store, bench.hot), "cold": (bench.cold_store, bench.cold)}[ensemble]
+    paths_of_new = {f"{PATH}/replicas/{each}/parts/{NEW}" for each in ("r1", "r2")}
+    read = store.read
+
+    def remove_and_read(paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        for path in paths_of_new & {*paths}:
+            client.delete(path)
+        paths_of_new.difference_update(paths)
+        return read(paths, absolute=absolute)
+
+    monkeypatch.setattr(store, "read", remove_and_read)
+    assert audit(bench).written_by_another == ()
+    assert not paths_of_new
