@@ -161,7 +161,7 @@ MUTANTS = (
         _PAIR,
         "if not settled(hot, cold, root, read).is_copied or read.hot_identity is None:",
         "if read.hot_identity is None:",
-        (f"{_COPIED}::test_the_identity_of_an_original_stays",),
+        ("patched/parts/test_pair_copied.py::test_an_original_keeps_its_identity",),
     ),
     Mutant(
         "a consent counts for a copy",

@@ -204,10 +204,3 @@ def test_a_copy_with_an_identity_of_its_own_is_another_cluster(copied: Copied) -
     assert not pair_of(copied.copy).is_copied
     assert set(copied.copy.kinds().values()) == {FindingKind.OTHER_CLUSTER}
     assert fresh(copied.original).bench.reheat(DAY).moved.keys() == {DAY}
-
-
-def test_the_identity_of_an_original_stays(copied: Copied) -> None:
-    before = pair_of(copied.original)
-    bench = copied.original.bench
-    renew_identity(bench.hot_store, bench.cold_store, DEFAULT_ROOT)
-    assert pair_of(copied.original) == before
