@@ -35,7 +35,9 @@ def remedies(page: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_remedy_that_deletes_has_a_condition(page: str) -> None:
-    found = [text for text in remedies(page) if DELETES.search(text)]
+    texts = remedies(page)
+    assert texts
+    found = [text for text in texts if DELETES.search(text)]
     assert [text for text in found if not CONDITION.search(text)] == []
 
 
