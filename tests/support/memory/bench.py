@@ -206,7 +206,7 @@ class Bench:
         )
 
     def before_copy(self, act: Callable[[], object]) -> None:
-        """Do something right before the first part is copied."""
+        """Do something right before the first write to a part in cold."""
         left = [act]
         self.cold_store.before = lambda multi: (
             left.pop()() if left and any("/parts/" in op.path for op in multi) else None
@@ -215,6 +215,18 @@ class Bench:
     def after_switch(self, act: Callable[[], object]) -> None:
         """Do something right after a partition was switched."""
         self.hot_store.after = lambda multi: act() if _switches(multi, self.switched_to) else None
+
+    def before_undone(self, act: Callable[[], object]) -> None:
+        """Let an insert be late, and do something right before the switch of DAY is undone first."""
+        state = f"{PATH}/block_numbers/{DAY}/State"
+        acts: dict[bytes, Callable[[], object]] = {b"COLD": lambda: self.servers.insert(DAY), b"HOT": act}
+
+        def before(multi: Multi) -> None:
+            for op in multi:
+                if isinstance(op, SetData) and op.path == state and op.data in acts:
+                    acts.pop(op.data)()
+
+        self.hot_store.before = before
 
     def part(self, replica: str = "r1", name: str = PART) -> str:
         """Return the path of a part."""

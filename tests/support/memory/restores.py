@@ -114,10 +114,7 @@ class Restores(Drifted):
 
     def before_cold(self, act: Callable[[], object]) -> None:
         """Do something once, right before the first part is written to cold."""
-        left = [act]
-        self.bench.cold_store.before = lambda multi: (
-            left.pop()() if left and any("/parts/" in op.path for op in multi) else None
-        )
+        self.bench.before_copy(act)
 
     def before_state(self, act: Callable[[], object]) -> None:
         """Do something once, right before State is written."""

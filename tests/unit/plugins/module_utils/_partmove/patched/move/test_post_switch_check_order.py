@@ -13,7 +13,6 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, SetData
 from support.memory.bench import DAY, OTHER, PATH, Bench
 from support.memory.probe import SimulatedProbe
 
@@ -23,18 +22,6 @@ STATE = f"{PATH}/block_numbers/{DAY}/State"
 @pytest.fixture
 def bench() -> Bench:
     return Bench()
-
-
-def before_undone(bench: Bench, act: Callable[[], object]) -> None:
-    """Let an insert be late, and do something right before the switch is undone for the first time."""
-    acts: dict[bytes, Callable[[], object]] = {b"COLD": lambda: bench.servers.insert(DAY), b"HOT": act}
-
-    def before(multi: Multi) -> None:
-        for op in multi:
-            if op.path == STATE and isinstance(op, SetData) and op.data in acts:
-                acts.pop(op.data)()
-
-    bench.hot_store.before = before
 
 
 def state_of(bench: Bench) -> bytes:
@@ -73,14 +60,14 @@ def test_an_insert_while_the_servers_are_asked_is_late(bench: Bench) -> None:
 
 def test_a_switch_is_not_undone_where_a_drop_is_assigned_in_the_last_moment(bench: Bench) -> None:
     """The drop would search for the parts in an ensemble without them."""
-    before_undone(bench, lambda: bench.servers.assign_drop(DAY))
+    bench.before_undone(lambda: bench.servers.assign_drop(DAY))
 
     assert bench.move().failed[DAY].gate is GateName.LATE_INSERT
     assert state_of(bench) == b"COLD"
 
 
 def test_a_switch_is_undone_although_the_table_is_busy(bench: Bench) -> None:
-    before_undone(bench, lambda: bench.servers.mutate(OTHER))
+    bench.before_undone(lambda: bench.servers.mutate(OTHER))
 
     assert bench.move().deferred[DAY].gate is GateName.LATE_INSERT
     assert state_of(bench) == b"HOT"
@@ -89,7 +76,7 @@ def test_a_switch_is_undone_although_the_table_is_busy(bench: Bench) -> None:
 
 def test_state_alone_does_not_make_a_switch_undone(bench: Bench) -> None:
     """Somebody set it, and hot still does not have the parts."""
-    before_undone(bench, lambda: bench.hot.set(STATE, b"HOT"))
+    bench.before_undone(lambda: bench.hot.set(STATE, b"HOT"))
 
     report = bench.move()
 

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
@@ -19,20 +17,6 @@ from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 STATE = f"{PATH}/block_numbers/{DAY}/State"
 
 
-def before_undone(bench: Bench, act: Callable[[], object]) -> None:
-    """Do something right before the switch of DAY is undone."""
-    left = [act]
-
-    def before(multi: Multi) -> None:
-        states = [op.data for op in multi if isinstance(op, SetData) and op.path == STATE]
-        if states == [b"COLD"]:
-            bench.servers.insert(DAY)
-        elif states == [b"HOT"] and left:
-            left.pop()()
-
-    bench.hot_store.before = before
-
-
 def bring_back(bench: Bench, *replicas: str) -> None:
     for replica in replicas:
         bench.hot.create(bench.part(replica), bench.cold.get(bench.part(replica))[0])
@@ -41,14 +25,14 @@ def bring_back(bench: Bench, *replicas: str) -> None:
 
 def test_a_partition_that_another_program_brought_back_in_part_is_not_undone() -> None:
     bench = Bench()
-    before_undone(bench, lambda: bring_back(bench, "r1"))
+    bench.before_undone(lambda: bring_back(bench, "r1"))
 
     assert bench.move().failed[DAY].gate is GateName.LATE_INSERT
 
 
 def test_a_partition_that_another_program_brought_back_is_undone() -> None:
     bench = Bench()
-    before_undone(bench, lambda: bring_back(bench, "r1", "r2"))
+    bench.before_undone(lambda: bring_back(bench, "r1", "r2"))
 
     assert bench.move().deferred[DAY].gate is GateName.LATE_INSERT
 

@@ -19,7 +19,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.pa
     write_token,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
+from support.memory.behind import lose_answer
 from support.memory.bench import OTHER, Bench
 from support.memory.copied import Copied, fresh, pair_of
 
@@ -93,15 +93,7 @@ def test_a_write_that_does_not_stay_is_reported(
 def test_a_lost_answer_is_looked_up(copied: Copied, act: Callable[[Bench], object], path: str) -> None:
     """The second try finds what the first one has written."""
     bench = copied.copy.bench
-    other = [bench.hot_ensemble.open()]
-
-    def loses(multi: Multi) -> bool:
-        if not other or not any(op.path == path for op in multi):
-            return False
-        other.pop().commit([multi])
-        return True
-
-    bench.hot_store.loses = loses
+    lose_answer(bench.hot_store, bench.hot_ensemble, lambda multi: any(op.path == path for op in multi))
     assert act(bench) in (True, None)
     assert not pair_of(copied.copy).is_copied
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -61,16 +61,9 @@ def left_by(
 BOTH = {"r1": (PART,), "r2": (PART,)}
 
 
-def before_removal(drifted: Drifted, act: Callable[[], object]) -> None:
-    left = [act]
-    drifted.bench.cold_store.before = lambda multi: (
-        left.pop()() if left and any("/parts/" in op.path for op in multi) else None
-    )
-
-
 def test_a_part_znode_that_changes_meanwhile_keeps_its_state(drifted: Drifted) -> None:
     bench = drifted.bench
-    before_removal(drifted, lambda: bench.cold.set(bench.part("r2"), MINIMALISTIC))
+    drifted.bench.before_copy(lambda: bench.cold.set(bench.part("r2"), MINIMALISTIC))
 
     assert left_by(drifted, remove_ghosts, FindingKind.GHOST, BOTH) == {DAY}
 
@@ -126,7 +119,7 @@ def test_without_a_table_in_hot_no_part_below_a_new_marker_is_removed() -> None:
     of_other, _stat = drifted.bench.cold.get(PATH)
     drifted.bench.cold.set(PATH, marker)
     drifted.bench.servers.drop_table()
-    before_removal(drifted, lambda: drifted.bench.cold.set(PATH, of_other))
+    drifted.bench.before_copy(lambda: drifted.bench.cold.set(PATH, of_other))
 
     with pytest.raises(LeaseLost):
         drifted.repair(FindingKind.ANOTHER_REPLICA, RepairOptions(replica_is_gone=True))
