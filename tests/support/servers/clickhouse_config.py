@@ -92,6 +92,23 @@ class ZooKeeperSource:
         return "\n".join(lines)
 
 
+def server_elements(folder: Path, ports: ServerPorts) -> str:
+    """Return elements of config.xml: the server listens on 127.0.0.1, and has its files below `folder`."""
+    return f"""\
+    <listen_host>127.0.0.1</listen_host>
+    <http_port>{ports.http}</http_port>
+    <tcp_port>{ports.tcp}</tcp_port>
+    <interserver_http_port>{ports.interserver}</interserver_http_port>
+    <interserver_http_host>127.0.0.1</interserver_http_host>
+    <path>{folder}/data/</path>
+    <tmp_path>{folder}/data/tmp/</tmp_path>
+    <user_files_path>{folder}/data/user_files/</user_files_path>
+    <format_schema_path>{folder}/data/format_schemas/</format_schema_path>
+    <users_config>users.xml</users_config>
+    <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
+"""
+
+
 def config_xml(
     folder: Path,
     ports: ServerPorts,
@@ -111,16 +128,7 @@ def config_xml(
         <size>100M</size>
         <count>2</count>
     </logger>
-    <listen_host>127.0.0.1</listen_host>
-    <http_port>{ports.http}</http_port>
-    <tcp_port>{ports.tcp}</tcp_port>
-    <interserver_http_port>{ports.interserver}</interserver_http_port>
-    <interserver_http_host>127.0.0.1</interserver_http_host>
-    <path>{folder}/data/</path>
-    <tmp_path>{folder}/data/tmp/</tmp_path>
-    <user_files_path>{folder}/data/user_files/</user_files_path>
-    <format_schema_path>{folder}/data/format_schemas/</format_schema_path>
-    <users_config>users.xml</users_config>
+{server_elements(folder, ports)}\
     <default_profile>default</default_profile>
     <default_database>default</default_database>
     <timezone>UTC</timezone>
@@ -130,7 +138,6 @@ def config_xml(
     <uncompressed_cache_size>{_CACHE_BYTES}</uncompressed_cache_size>
     <mark_cache_size>{_CACHE_BYTES}</mark_cache_size>
     <mlock_executable>false</mlock_executable>
-    <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
 {zookeeper.xml()}
     <macros>
 {_elements(macros)}

@@ -7,10 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from xml.sax.saxutils import escape
-
-from support.servers.clickhouse_config import ServerPorts
 
 _NEWER_MERGE_TREE = {
     "max_postpone_time_for_failed_replicated_fetches_ms": (25, 4),
@@ -18,23 +15,6 @@ _NEWER_MERGE_TREE = {
     "max_postpone_time_for_failed_replicated_tasks_ms": (25, 4),
 }
 """Settings of tables, and the first version that knows each; a server refuses one that it does not know."""
-
-
-def server_elements(folder: Path, ports: ServerPorts) -> str:
-    """Return elements of config.xml: the server listens on 127.0.0.1, and has its files below `folder`."""
-    return f"""\
-    <listen_host>127.0.0.1</listen_host>
-    <http_port>{ports.http}</http_port>
-    <tcp_port>{ports.tcp}</tcp_port>
-    <interserver_http_port>{ports.interserver}</interserver_http_port>
-    <interserver_http_host>127.0.0.1</interserver_http_host>
-    <path>{folder}/data/</path>
-    <tmp_path>{folder}/data/tmp/</tmp_path>
-    <user_files_path>{folder}/data/user_files/</user_files_path>
-    <format_schema_path>{folder}/data/format_schemas/</format_schema_path>
-    <users_config>users.xml</users_config>
-    <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
-"""
 
 
 def users_xml(users: Mapping[str, str]) -> str:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from support.servers.clickhouse_config import ServerPorts, ZooKeeperSource
-from support.servers.ladder.config import known_merge_tree, server_elements, users_xml
+from support.servers.clickhouse_config import ServerPorts, ZooKeeperSource, server_elements
+from support.servers.ladder.config import known_merge_tree, users_xml
 from support.servers.ladder.programs import ENVIRONMENT, Program, command
 from support.servers.modern import main
 from support.servers.modern.config import MERGE_TREE, config_xml
