@@ -22,9 +22,8 @@ from support.files.config_page import OLD_SERVER, VERSIONS, page_cells, shown
 from support.files.config_shapes import SHAPES
 from support.files.modern_shapes import MODERN_SHAPES
 from support.servers.config_reader import reason_of
-from support.servers.downloads import NotToBeHad
 from support.servers.ladder.extracted import Extracted, Extraction
-from support.servers.ladder.forked import ForkedProgram
+from support.servers.ladder.forked import ForkedProgram, forked_or_skip
 from support.servers.ladder.programs import Program
 
 ALL_SHAPES = {**SHAPES, **MODERN_SHAPES}
@@ -34,11 +33,7 @@ ALL_SHAPES = {**SHAPES, **MODERN_SHAPES}
 def version_and_program(request: pytest.FixtureRequest) -> Iterator[tuple[str, ForkedProgram]]:
     """A version of ClickHouse, and its clickhouse-extract-from-config."""
     version: str = request.param
-    try:
-        program = ForkedProgram(version, Program.EXTRACT_FROM_CONFIG)
-    except NotToBeHad as error:
-        pytest.skip(f"NOT RUN: ClickHouse {version}: {error}")
-    with program:
+    with forked_or_skip(version, Program.EXTRACT_FROM_CONFIG) as program:
         yield version, program
 
 

@@ -41,11 +41,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from support.files.config_page import OLD_SERVER, VERSIONS, page_cells, shown
 from support.files.config_shapes import SHAPES, Shape
 from support.files.modern_shapes import MODERN_SHAPES
-from support.servers.config_reader import InstalledServer, Reading, Server, read_by_server
-from support.servers.downloads import NotToBeHad
-from support.servers.ladder.forked import ForkedProgram
+from support.servers.config_reader import InstalledServer, Reading, Server, read_by_engine, read_by_server
+from support.servers.ladder.forked import forked_or_skip
 from support.servers.ladder.programs import Program
-from support.servers.modern.keeper_hosts import read_by_engine
 
 COLD, HOT, AUXILIARY = "cold_zookeeper", "zookeeper", "auxiliary_zookeepers/cold"
 SUBSTITUTIONS = {COLD: "cold-zookeeper-servers", HOT: "zookeeper-servers", AUXILIARY: "auxiliary-zookeepers"}
@@ -227,11 +225,7 @@ def version_and_server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Se
     if version == OLD_SERVER:
         yield version, InstalledServer(request.getfixturevalue("clickhouse"))
         return
-    try:
-        program = ForkedProgram(version, Program.SERVER)
-    except NotToBeHad as error:
-        pytest.skip(f"NOT RUN: ClickHouse {version}: {error}")
-    with program:
+    with forked_or_skip(version, Program.SERVER) as program:
         yield version, program
 
 

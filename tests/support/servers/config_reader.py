@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -16,6 +17,7 @@ from typing import NamedTuple, Protocol
 from lxml import etree
 
 from support.servers.ladder.forked import Ended
+from support.servers.modern import keeper_hosts
 
 _SECONDS = 300
 # The exit status of a server that refuses <keeper> beside <zookeeper>.
@@ -69,6 +71,17 @@ class Reading(NamedTuple):
         ]
 
 
+class EngineReading(NamedTuple):
+    """What a modern server makes of a configuration.
+
+    starts: whether it starts; it says nothing of use otherwise.
+    hosts: of the hot ensemble.
+    """
+
+    starts: bool
+    hosts: tuple[str, ...] = ()
+
+
 class Server(Protocol):
     """Starts a server with arguments and waits for its end."""
 
@@ -84,18 +97,7 @@ class InstalledServer:
 
     def call(self, arguments: Sequence[str], environment: Mapping[str, str], cwd: Path) -> Ended:
         """Return the exit status, and what the server wrote."""
-        done = subprocess.run(
-            [self._program, *arguments],
-            cwd=cwd,
-            env={**os.environ, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
-        return Ended(done.returncode, done.stdout)
+        return _run([self._program, *arguments], environment, cwd)
 
 
 def read_by_server(server: Server, main: Path, environment: Mapping[str, str]) -> Reading:
@@ -115,6 +117,18 @@ def read_by_server(server: Server, main: Path, environment: Mapping[str, str]) -
     return Reading(reason_of(ended.written), None)
 
 
+def read_by_engine(main: Path, environment: Mapping[str, str]) -> EngineReading:
+    """Start the engine with the file, in a process of its own."""
+    command = [sys.executable, keeper_hosts.__file__, str(main), str(main.parent / "data")]
+    found = re.search(
+        f"^{keeper_hosts.MARK}(.*)$", _run(command, environment, main.parent).written, re.MULTILINE
+    )
+    if found is None:
+        return EngineReading(starts=False)
+    addresses = [each.removeprefix("secure://") for each in found[1].split(",") if each]
+    return EngineReading(True, tuple(each.rpartition(":")[0] for each in addresses))
+
+
 def reason_of(written: str) -> str:
     """The innermost reason in what a program of ClickHouse wrote before it ended with an error."""
     found = _REASON.search(written)
@@ -123,3 +137,18 @@ def reason_of(written: str) -> str:
 
 def _is_node(element: etree._Element) -> bool:
     return isinstance(element.tag, str) and element.tag.startswith("node")
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], cwd: Path) -> Ended:
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=_SECONDS,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout)

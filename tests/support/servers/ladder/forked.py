@@ -14,6 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
+import pytest
+
+from support.servers.downloads import NotToBeHad
 from support.servers.ladder import fork_launch
 from support.servers.ladder.programs import ENVIRONMENT, Program
 from support.servers.ladder.rungs import rung
@@ -62,3 +65,11 @@ class ForkedProgram:
         self._process.stdin.write(json.dumps(given) + "\n")
         self._process.stdin.flush()
         return Ended(**json.loads(self._process.stdout.readline()))
+
+
+def forked_or_skip(version: str, program: Program) -> ForkedProgram:
+    """Load the program, or skip the test with the reason where this machine does not have the version."""
+    try:
+        return ForkedProgram(version, program)
+    except NotToBeHad as error:
+        pytest.skip(f"NOT RUN: ClickHouse {version}: {error}")

@@ -10,47 +10,12 @@ Usage: python keeper_hosts.py CONFIG FOLDER, where FOLDER is for the data of the
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 import sys
-from collections.abc import Mapping
-from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
-_MARK = "keeper_hosts="
-_SECONDS = 120
-
-
-class EngineReading(NamedTuple):
-    """What a modern server makes of a configuration.
-
-    starts: whether it starts; it says nothing of use otherwise.
-    hosts: of the hot ensemble.
-    """
-
-    starts: bool
-    hosts: tuple[str, ...] = ()
-
-
-def read_by_engine(main: Path, environment: Mapping[str, str]) -> EngineReading:
-    """Start the engine with the file, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, __file__, str(main), str(main.parent / "data")],
-        cwd=main.parent,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        timeout=_SECONDS,
-        check=False,
-    )
-    found = re.search(f"^{_MARK}(.*)$", done.stdout, re.MULTILINE)
-    if found is None:
-        return EngineReading(starts=False)
-    addresses = [each.removeprefix("secure://") for each in found[1].split(",") if each]
-    return EngineReading(True, tuple(each.rpartition(":")[0] for each in addresses))
+MARK = "keeper_hosts="
+"""The line with the members, separated by commas, begins with this mark."""
 
 
 def main() -> None:
@@ -65,7 +30,7 @@ def main() -> None:
     open_session: Any = Session
     session = open_session(f"{folder}?config-file={config}")
     value = session.query("SELECT value FROM system.server_settings WHERE name = 'keeper_hosts'", "TSVRaw")
-    sys.stdout.write(f"{_MARK}{str(value).strip()}\n")
+    sys.stdout.write(f"{MARK}{str(value).strip()}\n")
     sys.stdout.flush()
 
 
