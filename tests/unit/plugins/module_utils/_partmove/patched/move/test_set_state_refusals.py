@@ -51,6 +51,20 @@ def test_hot_is_refused_while_cold_alone_has_the_parts(bench: Bench) -> None:
     assert bench.hot.get(STATE)[0] == b"COLD"
 
 
+def test_hot_is_set_where_hot_has_the_parts_though_no_server_is_asked(bench: Bench) -> None:
+    """A cold ensemble that is proven to be the one of the table has nothing that hot lacks."""
+    bench.reheat(DAY)
+    bench.hot.set(STATE, b"COLD")
+    assert set_state(bench, State.HOT) == StateChange("COLD", "HOT")
+
+
+def test_hot_is_set_where_no_state_is_although_no_cold_ensemble_is_known() -> None:
+    bench = Bench()
+    assert not bench.reader().binding().is_proven
+    assert set_state(bench, State.HOT) == StateChange("", "HOT")
+    assert bench.hot.get(STATE)[0] == b"HOT"
+
+
 def test_cold_is_refused_where_cold_has_no_part(bench: Bench) -> None:
     bench.servers.drop(DAY)
     bench.hot.set(STATE, b"HOT")
