@@ -36,6 +36,7 @@ from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.client import MemoryClient
 from support.memory.ledger import enter, readiness
 from support.memory.memory import MemoryEnsemble
+from support.memory.tables import TableOptions, build_table
 
 R1, R2 = ReplicaKey(PATH, "r1"), ReplicaKey(PATH, "r2")
 HOST = b"host: ch1.example\nport: 9009\ntcp_port: 9000\ndatabase: my\\nshop\ntable: hits\nscheme: http\n"
@@ -249,3 +250,34 @@ def test_check_mode_reports_the_planned_withdrawals(bench: Bench) -> None:
     withdraw_replicas(DowngradeGuard(hot, cold, DEFAULT_ROOT), Ledger(hot), [R1], withdrawal)
     assert withdrawal.changes[R1].changed
     assert bench.hot_ensemble.data() == before
+
+
+SECOND = ReplicaKey(f"{PATH}_second", "x1")
+"""A replica of a table that was never entered and never moved; its replicas have other names."""
+
+
+def moved_and_brought_back() -> Bench:
+    bench = Bench()
+    bench.move()
+    bench.reheat()
+    return bench
+
+
+@pytest.mark.parametrize("is_entered", [True, False], ids=["entered", "proven by cold"])
+def test_one_table_of_a_server_is_enough_to_show_that_moves_read_the_ledger(
+    bench: Bench, is_entered: bool
+) -> None:
+    bench = bench if is_entered else moved_and_brought_back()
+    build_table(bench.hot, SECOND.shard_path, TableOptions(replicas=("x1", "x2")))
+    withdrawal = Withdrawal()
+    withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [R2, SECOND], withdrawal)
+    assert {key: change.changed for key, change in withdrawal.changes.items()} == {
+        R2: is_entered,
+        SECOND: False,
+    }
+
+
+def test_a_server_without_tables_has_nothing_to_withdraw(bench: Bench) -> None:
+    withdrawal = Withdrawal()
+    withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [], withdrawal)
+    assert withdrawal == Withdrawal()
