@@ -37,7 +37,7 @@ def check_disjoint(config: Config, element: str, desired: ElementContent) -> lis
         others = cold_ensembles(view) if element == HOT_ELEMENT else hot
         for other in others:
             exempt = present if other.element.startswith(AUXILIARY_ELEMENT) else set()
-            common = _addresses(desired.nodes) & _addresses(other.nodes) - exempt
+            common = _addresses(desired.nodes) & _addresses((*other.nodes, *other.aliases)) - exempt
             if common:
                 raise SameEnsemble(
                     f"{min(common)} is to be in {tagged(element)} and is in {other} already",

@@ -25,11 +25,13 @@ class Ensemble(NamedTuple):
 
     element: path of the element below the root.
     problems: why not all members are known.
+    aliases: the members at a second port, by which a client reaches them as well.
     """
 
     element: str
     nodes: tuple[Node, ...]
     problems: tuple[str, ...]
+    aliases: tuple[Node, ...] = ()
 
     def __str__(self) -> str:
         return tagged(self.element)
@@ -68,13 +70,14 @@ def _of_keeper_server(view: View) -> Iterator[Ensemble]:
         raft = section.named("raft_configuration")[:1]
         if not raft or not is_true(section.child_text("use_cluster", "true")):
             continue
-        port = section.child_text("tcp_port_secure") or section.child_text("tcp_port")
-        is_secure = bool(section.child_text("tcp_port_secure"))
+        secure, plain = (section.child_text(each) for each in ("tcp_port_secure", "tcp_port"))
         servers = [each for each in raft[0].children if each.tag.startswith("server")]
         parts = [*servers, *(each for each in section.children if each.tag.startswith("tcp_port"))]
         problems = [problem for each in parts for problem in each.problems()]
         problems += [each for each in (section.problem, raft[0].problem) if each]
-        nodes = [Node(each.child_text("hostname"), port, is_secure) for each in servers]
-        yield Ensemble(KEEPER_SERVER_ELEMENT, tuple(nodes), tuple(problems))
+        hosts = [each.child_text("hostname") for each in servers]
+        nodes = [Node(each, secure or plain, bool(secure)) for each in hosts]
+        aliases = [Node(each, plain, False) for each in hosts if secure and plain]
+        yield Ensemble(KEEPER_SERVER_ELEMENT, tuple(nodes), tuple(problems), tuple(aliases))
     if unknown := view.unknown(KEEPER_SERVER_ELEMENT):
         yield Ensemble(KEEPER_SERVER_ELEMENT, (), tuple(unknown))

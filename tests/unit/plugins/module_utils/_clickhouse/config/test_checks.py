@@ -61,6 +61,9 @@ HOT_IS_ZK1 = {
     "<keeper> in a drop-in": config("", a_xml=KEEPER),
     "<keeper_server>": config(KEEPER_SERVER),
     "<keeper_server> with TLS": config(KEEPER_SERVER.replace("tcp_port>", "tcp_port_secure>")),
+    "<keeper_server> with both ports": config(
+        KEEPER_SERVER.replace("<tcp_port>", "<tcp_port_secure>9281</tcp_port_secure><tcp_port>")
+    ),
     "<keeper> beside <zookeeper>": config(f"<zookeeper>{HOT_NODE.replace('zk1', 'zk2')}</zookeeper>{KEEPER}"),
     "<include>": config("<include incl='z'/>", metrika=f"<z>{SECTION}</z>"),
     "<include> of <keeper>": config("<include incl='z'/>", metrika=f"<z>{KEEPER}</z>"),
