@@ -25,7 +25,7 @@ description:
     O(drop_in) apply to a new element only.
   - With O(state=absent), the module removes its own additions so that the files are restored byte for byte.
 notes:
-  - ClickHouse reads these elements at its start. From version 20.12 on it also reads changes of
+  - ClickHouse reads these elements at its start. From version 21.1 on it also reads changes of
     C(<auxiliary_zookeepers>) while running, see M(olap.partmove.config_reload). This module does not restart
     the server.
   - The module refuses a common address of hot and cold, whatever element names the hot ensemble;

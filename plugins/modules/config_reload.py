@@ -17,8 +17,9 @@ description:
     after reading its configuration. Versions since the middle of 2025 also show in C(system.zookeeper)
     whether the ensemble answers, and in C(system.zookeeper_connection) the connected member.
 notes:
-  - From version 20.12 on ClickHouse applies a change of C(<auxiliary_zookeepers>) without a restart. Versions
-    before 21.1 do not support tables in such an ensemble. A server also checks its files every few seconds.
+  - ClickHouse applies a change of C(<auxiliary_zookeepers>) without a restart. A server also checks its files
+    every few seconds.
+  - The module refuses a server before ClickHouse 21.1, whose tables cannot be in such an ensemble.
   - When a server applies changed members of an ensemble, its session with the ensemble ends. Its tables there
     refuse inserts until the new session starts moments later.
   - The user of O(clickhouse) needs the privilege C(SYSTEM RELOAD CONFIG), and has to be allowed to read the

@@ -233,6 +233,19 @@ left_behind:
   returned: when the options are valid
   type: list
   elements: dict
+servers:
+  description: The queried servers, sorted by name. Servers before ClickHouse 21.1 are refused, because their
+    tables cannot be in an auxiliary ensemble.
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    server:
+      description: The server.
+      type: str
+    version:
+      description: Its version.
+      type: str
 """
 
 from collections.abc import Mapping

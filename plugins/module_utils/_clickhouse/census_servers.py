@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import DEFAULT_ENSEMBLE
 from .auxiliary import reports_ensembles
 from .client import ClickHouseClient, QueryRefused
+from .versions import release_of
 
 # Most servers answer at once; the threads wait for the others concurrently.
 _AT_ONCE = 16
@@ -52,7 +52,6 @@ _ACTIVE = (
     f" (SELECT database, table FROM system.replicas WHERE zookeeper_name != '{DEFAULT_ENSEMBLE}')"
 )
 _DETACHED_PARTS = "SELECT DISTINCT database, table, ifNull(partition_id, '') FROM system.detached_parts"
-_VERSION = re.compile(r"([0-9]+)\.([0-9]+)")
 # A table that is created or dropped between the two queries makes them differ once.
 _COMPARISONS = 3
 
@@ -76,7 +75,7 @@ def _query(client: ClickHouseClient) -> ServerAnswer:
 
 
 def _answer(client: ClickHouseClient) -> ServerAnswer:
-    version = _VERSION.match(str(client.rows("SELECT version()")[0][0]))
+    release = release_of(client.version(), client.label)
     rows, hidden = _replicas(client)
     later = {str(name) for (name,) in client.rows(_LATER_TABLES)}
     detached = None
@@ -90,7 +89,7 @@ def _answer(client: ClickHouseClient) -> ServerAnswer:
         tuple((str(path), str(replica)) for path, replica, _is_readonly in rows),
         hidden=hidden,
         detached=detached,
-        version=(0, 0) if version is None else (int(version.group(1)), int(version.group(2))),
+        version=release,
         uses=uses,
     )
 

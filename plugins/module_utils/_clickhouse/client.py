@@ -73,6 +73,7 @@ class ClickHouseClient:
         self._idle: list[tuple[float, _Connection]] = []
         """Connections that are not in use, with the time until which they may be used again."""
         weakref.finalize(self, _close_all, self._idle)
+        self._version: str | None = None
         self.label = f"ClickHouse at {f'[{host}]' if ':' in host else host}:{port}"
 
     def __reduce__(self) -> tuple[type[ClickHouseClient], tuple[str, int, ClickHouseOptions]]:
@@ -95,6 +96,13 @@ class ClickHouseClient:
             return list(answer["data"])
         except (ValueError, KeyError, TypeError) as error:
             raise self._not_understood(body) from error
+
+    def version(self) -> str:
+        """Return the version of the server, which is queried once. Raises as `rows` does."""
+        if self._version is None:
+            ((version,),) = self.rows("SELECT version()")
+            self._version = str(version)
+        return self._version
 
     def execute(self, sql: str, **settings: int) -> None:
         """Execute a statement without rows, with these settings. Raises as `rows` does."""

@@ -22,6 +22,7 @@ from .config.files import Config
 from .config.local_files import ConfigFiles
 from .config.names import AUXILIARY_ELEMENT
 from .config.zookeeper_element import ElementContent, Node
+from .versions import require_auxiliary_tables
 
 _UNSUPPORTED_METHOD = 1
 _UNKNOWN_NAME = "Unknown auxiliary ZooKeeper name"
@@ -63,8 +64,12 @@ class EnsembleOfServer:
         self._preprocessed = preprocessed
 
     def version(self) -> str:
-        """Return the version of the server. Raises PartMoveError if the server does not answer."""
-        return str(self._client.rows("SELECT version()")[0][0])
+        """Return the version of the server, whose tables can be in an auxiliary ensemble.
+
+        Raises VersionRefused for another version, and PartMoveError if the server does not answer.
+        """
+        require_auxiliary_tables(self._client)
+        return self._client.version()
 
     def read_state(self) -> KnownEnsemble:
         """Return the current state. Raises PartMoveError if the server does not answer."""

@@ -32,7 +32,7 @@ class HttpPairServers(HttpTwinServers):
 
     def find(self, shard_path: str, replica: TwinReplica) -> LocatedTables:
         """Implement `PairServers.find`. Raises PartMoveError unless the server has one such replica."""
-        client = self._clients.of(shard_path, replica.name, replica.host)
+        client = self.clients.of(shard_path, replica.name, replica.host)
         home = self._hot(client, shard_path, replica)
         ((engine,),) = client.rows(
             f"SELECT engine FROM system.databases WHERE name = {literal(home.database)}"
@@ -102,4 +102,4 @@ class HttpPairServers(HttpTwinServers):
         return self._table(client, *found[0]) if len(found) == 1 else None
 
     def _of(self, pair: TablePair) -> ClickHouseClient:
-        return self._clients.of(pair.home.path, pair.replica.name, pair.replica.host)
+        return self.clients.of(pair.home.path, pair.replica.name, pair.replica.host)

@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Union
 
 from .._partmove.concurrent import map_concurrently
 from .._partmove.errors import PartMoveError
 from .client import ClickHouseClient
-from .options import ClickHouseOptions
 from .replica_table import ReplicaClients
+from .versions import VersionRefused
 
 _QUERY = "SELECT zookeeper_path, replica_name FROM system.replicas"
 
@@ -32,13 +32,23 @@ _Answer = Union[frozenset[tuple[str, str]], PartMoveError]
 class HttpReplicaSearch:
     """Implements ReplicaSearch over the HTTP interface."""
 
-    def __init__(self, options: ClickHouseOptions, at_once: int = 1) -> None:
-        """``at_once``: the number of servers to ask at the same time."""
-        self._clients = ReplicaClients(options)
+    def __init__(
+        self,
+        clients: ReplicaClients,
+        at_once: int = 1,
+        require: Callable[[ClickHouseClient], None] | None = None,
+    ) -> None:
+        """Take the clients of the servers, and the number of servers to ask at the same time.
+
+        require: raises VersionRefused for a server of an unfit version. A table with such a server is a
+        problem, whatever its other servers are.
+        """
+        self._clients = clients
         self._at_once = at_once
+        self._require = require
 
     def problems(self, tables: Mapping[str, Sequence[ReplicaHost]]) -> dict[str, PartMoveError]:
-        """Return shard path → why no server of the table can be asked; an askable table is no key.
+        """Return shard path → why no server of the table can be asked, or which one is unfit.
 
         tables: shard path → its replicas. Each server is asked once, whatever the number of its tables.
         """
@@ -53,20 +63,24 @@ class HttpReplicaSearch:
                 else:
                     labels[path, each.name] = client.label
                     clients[client.label] = client
-        answers = dict(zip(clients, map_concurrently(_replicas_of, list(clients.values()), self._at_once)))
+        read = map_concurrently(self._replicas_of, list(clients.values()), self._at_once)
+        answers = dict(zip(clients, read))
         found: dict[str, PartMoveError] = {}
         for path, replicas in tables.items():
             errors = [_problem(path, each.name, labels[path, each.name], answers) for each in replicas]
-            if errors and all(errors):
-                found[path] = next(each for each in errors if each is not None)
+            known = [each for each in errors if each is not None]
+            unfit = [each for each in known if isinstance(each, VersionRefused)]
+            if unfit or (errors and len(known) == len(errors)):
+                found[path] = (unfit or known)[0]
         return found
 
-
-def _replicas_of(client: ClickHouseClient) -> _Answer:
-    try:
-        return frozenset((path, name) for path, name in client.rows(_QUERY))
-    except PartMoveError as error:
-        return error
+    def _replicas_of(self, client: ClickHouseClient) -> _Answer:
+        try:
+            if self._require is not None:
+                self._require(client)
+            return frozenset((path, name) for path, name in client.rows(_QUERY))
+        except PartMoveError as error:
+            return error
 
 
 def _problem(

@@ -14,6 +14,7 @@ from .._partmove.formats.sql import literal
 from .._partmove.formats.znode_text import ZnodeText
 from .client import ClickHouseClient
 from .options import ClickHouseOptions
+from .versions import require_auxiliary_tables
 
 Rows = Mapping[str, list[list[str]]]
 """Key of a SELECT → its rows of four texts, sorted."""
@@ -42,6 +43,32 @@ class ReplicaClients:
             address = text.field("host: "), self._options.port
         # Threads that come first at the same time may create a client in vain.
         return self._known.setdefault(address, ClickHouseClient(*address, self._options))
+
+
+class TwinClients:
+    """The clients for servers whose tables can be in an auxiliary ensemble.
+
+    unverified: the same clients, also those of servers of other versions.
+    """
+
+    def __init__(self, options: ClickHouseOptions) -> None:
+        self.unverified = ReplicaClients(options)
+        self._versions: dict[str, str] = {}
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Return the version of each server so far, by the name of the server."""
+        return dict(sorted(self._versions.items()))
+
+    def of(self, shard_path: str, replica: str, host: str) -> ClickHouseClient:
+        """Return the client for a replica, as `ReplicaClients.of` does. Queries its version once.
+
+        Raises VersionRefused if tables of the server cannot be in an auxiliary ensemble.
+        """
+        client = self.unverified.of(shard_path, replica, host)
+        require_auxiliary_tables(client)
+        self._versions[client.label] = client.version()
+        return client
 
 
 def query_replica(

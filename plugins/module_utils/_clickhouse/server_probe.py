@@ -47,7 +47,7 @@ class HttpServerProbe:
 
     def version(self) -> str:
         """Return the version of the server."""
-        return str(self._client.rows("SELECT version()")[0][0])
+        return self._client.version()
 
     def started(self) -> int:
         """Return when the process started, in seconds since 1970 by the server's clock, to about a second."""

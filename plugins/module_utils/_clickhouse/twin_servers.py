@@ -27,7 +27,7 @@ from .._partmove.twin.table.pair import TABLE
 from .auxiliary import reports_ensembles
 from .client import ClickHouseClient, QueryRefused
 from .options import ClickHouseOptions
-from .replica_table import ReplicaClients
+from .replica_table import TwinClients
 from .table_definition import definition_of, ensemble_in
 from .twin_activity import read_activity
 from .twin_sql import OWN_ROWS, PROJECTIONS, pair_condition, table_condition
@@ -59,11 +59,14 @@ class TwinOfReplica(NamedTuple):
 
 
 class HttpTwinServers:
-    """Implements TwinServers over the HTTP interface."""
+    """Implements TwinServers over the HTTP interface.
+
+    clients: the clients of the servers, which refuse servers of versions without auxiliary ensembles.
+    """
 
     def __init__(self, options: ClickHouseOptions, twin: str = DEFAULT_TWIN) -> None:
         """``twin``: the name of a twin, with TABLE in it. Raises PartMoveError for another text."""
-        self._clients = ReplicaClients(options)
+        self.clients = TwinClients(options)
         if TABLE not in twin or twin == TABLE:
             raise PartMoveError(
                 f"The name of the twin is {twin!r}, which lacks {TABLE} or has no other text",
@@ -74,13 +77,13 @@ class HttpTwinServers:
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
         """Implement `TwinServers.tables`. Raises PartMoveError unless the server has both tables."""
-        client = self._clients.of(shard_path, replica.name, replica.host)
+        client = self.clients.of(shard_path, replica.name, replica.host)
         hot = self._hot(client, shard_path, replica)
         return TwinTables(replica, client.label, hot, self._table(client, hot.database, self._twin_of(hot)))
 
     def read_twin(self, shard_path: str, replica: TwinReplica) -> TwinOfReplica:
         """Return the hot table of the replica, and its twin or the texts for creating the twin."""
-        client = self._clients.of(shard_path, replica.name, replica.host)
+        client = self.clients.of(shard_path, replica.name, replica.host)
         hot = self._hot(client, shard_path, replica)
         twin = self._twin_of(hot)
         exists = client.rows(
@@ -194,7 +197,7 @@ class HttpTwinServers:
 
     def _client_of(self, tables: TwinTables) -> ClickHouseClient:
         replica = tables.replica
-        return self._clients.of(tables.hot.path, replica.name, replica.host)
+        return self.clients.of(tables.hot.path, replica.name, replica.host)
 
     def _reports_ensembles(self, client: ClickHouseClient) -> bool:
         """Whether system.replicas has the name of the ensemble; queries each server once."""

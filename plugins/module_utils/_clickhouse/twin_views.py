@@ -77,7 +77,7 @@ class TwinViews(HttpPairServers):
     def steps(self, shard_path: str, replica: TwinReplica) -> TwinViewSteps:
         """Return the statements for a replica. Raises PartMoveError if none may be executed."""
         found = self.find(shard_path, replica)
-        client = self._clients.of(shard_path, replica.name, replica.host)
+        client = self.clients.of(shard_path, replica.name, replica.host)
         names = self._names_in_front(found) if self._in_front else self._names_beside(found)
         home = found.home.name
         is_exchanged = not self._in_front or home == names.hot

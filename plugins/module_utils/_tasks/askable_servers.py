@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from .._clickhouse.replica_search import ReplicaHost
+from .._clickhouse.versions import VersionRefused
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.text import first_few
@@ -32,21 +33,31 @@ class ReplicaSearch(Protocol):
 
 
 def check_servers(hot: ZnodeReader, shard_paths: Sequence[str], search: ReplicaSearch) -> str:
-    """Return a sentence about the tables of which no server can be asked; empty without such a table.
+    """Return a sentence about the tables whose servers cannot be used; empty without such a table.
 
-    Raises PartMoveError if no server of any table can be asked: a run could move nothing.
+    Servers of a table cannot be used if none can be asked, or if the version of one is unfit. Raises
+    PartMoveError if this holds for all tables: a run could move nothing.
     """
     tables = dict(_replicas_of(hot, shard_paths))
     problems = search.problems(tables)
     if not problems:
         return ""
-    first = problems[min(problems)]
+    unfit = sorted(path for path, error in problems.items() if isinstance(error, VersionRefused))
+    unasked = sorted(problems.keys() - set(unfit))
     if len(problems) == len(tables):
-        whose = f"of {min(problems)}" if len(tables) == 1 else f"of any of the {len(tables)} tables"
+        if unfit:
+            raise problems[unfit[0]]
+        first = problems[unasked[0]]
+        whose = f"of {unasked[0]}" if len(tables) == 1 else f"of any of the {len(tables)} tables"
         raise PartMoveError(
             f"No ClickHouse server {whose} can be asked: {first.message}", remedy=first.remedy
         )
-    return f"No ClickHouse server of {first_few(sorted(problems))} can be asked: {first}"
+    sentences = []
+    if unfit:
+        sentences.append(f"No partition of {first_few(unfit)} can be moved: {problems[unfit[0]]}")
+    if unasked:
+        sentences.append(f"No ClickHouse server of {first_few(unasked)} can be asked: {problems[unasked[0]]}")
+    return " ".join(sentences)
 
 
 def _replicas_of(hot: ZnodeReader, shard_paths: Sequence[str]) -> Iterator[tuple[str, list[ReplicaHost]]]:

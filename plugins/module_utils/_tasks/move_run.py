@@ -28,6 +28,7 @@ from typing import Any, Generic, TypeVar
 
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.replica_search import HttpReplicaSearch
+from .._clickhouse.replica_table import ReplicaClients
 from .._partmove.errors import BindingConflict, FormatError, PartMoveError
 from .._partmove.formats.state import State
 from .._partmove.gates.names import GateName
@@ -136,9 +137,9 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
     def _search(self) -> ReplicaSearch | None:
         """Return what asks the servers of the option ``clickhouse``; None if no server may be asked."""
         settings = self._params["clickhouse"]
-        return (
-            None if settings is None else HttpReplicaSearch(ClickHouseOptions.of(settings), SERVERS_AT_ONCE)
-        )
+        if settings is None:
+            return None
+        return HttpReplicaSearch(ReplicaClients(ClickHouseOptions.of(settings)), SERVERS_AT_ONCE)
 
     @abstractmethod
     def _context(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> _Context:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from .._clickhouse.client import ClickHouseClient
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.replica_probe import HttpReplicaProbe
+from .._clickhouse.replica_table import TwinClients
 from .._partmove.errors import FormatError, PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.gates.servers import AskServers, AssumeActive, NoServers, ServerCheck
@@ -143,6 +144,11 @@ def server_check(params: Mapping[str, Any]) -> ServerCheck:
     if params["clickhouse"] is not None:
         return AskServers(probe_of(params["clickhouse"]), SERVERS_AT_ONCE)
     return NoServers()
+
+
+def servers_as_result(clients: TwinClients) -> list[dict[str, str]]:
+    """Return the queried servers with their versions, as the result ``servers`` of a module."""
+    return [{"server": server, "version": version} for server, version in clients.versions.items()]
 
 
 def client_of(settings: Mapping[str, Any]) -> ClickHouseClient:

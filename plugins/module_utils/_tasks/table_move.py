@@ -23,7 +23,7 @@ from .._partmove.twin.table.table_switch import FinalCounts, TableSwitch, TableS
 from .journal_file import journalled_run
 from .pacing import PaceOptions
 from .progress import Progress
-from .resources import LockOptions, Resources, SystemClock
+from .resources import LockOptions, Resources, SystemClock, servers_as_result
 from .shard_paths import given_shard_paths
 from .twin_move_result import TwinTally
 from .twin_table import twin_as_result
@@ -79,6 +79,7 @@ class TableMove:
                 _table_as_result(report, each) for report in self._reports for each in report.final_counts
             ],
             "differing": [report.differing for report in self._reports if report.differing],
+            "servers": servers_as_result(self._servers.clients),
             "diff": {"before": "", "after": statements + moved["diff"]["after"]},
         }
 

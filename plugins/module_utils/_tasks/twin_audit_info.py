@@ -21,7 +21,7 @@ from .._partmove.twin.audit.report import TwinAuditReport
 from .._partmove.twin.move.record import recorded_shard_paths
 from .audit_answer import audit_result, finding_as_result
 from .pacing import PaceOptions
-from .resources import SERVERS_AT_ONCE, Resources, coordination_root
+from .resources import SERVERS_AT_ONCE, Resources, coordination_root, servers_as_result
 from .shard_paths import DeniedZnodes, UnreadPath, given_shard_paths, no_table_below, shard_paths_below
 
 
@@ -41,9 +41,9 @@ class TwinAuditInfo:
         self._coordination_root = coordination_root(params)
         self._pace = PaceOptions.of(params)
         self._with_consistent = params["details"] == "all"
-        self._servers = servers or HttpTwinWitnesses(
-            ClickHouseOptions.of(params["clickhouse"]), params["twin"]
-        )
+        real = HttpTwinWitnesses(ClickHouseOptions.of(params["clickhouse"]), params["twin"])
+        self._clients = real.clients if servers is None else None
+        self._servers = servers or real
         self._audits: list[TwinAudit] = []
         self._denied = DeniedZnodes()
         self._has_table_in_hot = False
@@ -55,6 +55,7 @@ class TwinAuditInfo:
         result = result_of(
             self._audits, self._now, with_consistent=self._with_consistent, unread=self._unread()
         )
+        result["servers"] = [] if self._clients is None else servers_as_result(self._clients)
         return result if self._is_finished else {**result, "complete": False, "metrics": ""}
 
     def run(self, resources: Resources) -> None:

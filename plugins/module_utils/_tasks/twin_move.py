@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._clickhouse.options import ClickHouseOptions
+from .._clickhouse.replica_search import HttpReplicaSearch
 from .._clickhouse.twin_servers import HttpTwinServers
+from .._clickhouse.versions import require_auxiliary_tables
 from .._partmove.journal.port import Journal
 from .._partmove.run.pace import Pace
 from .._partmove.text import parse_duration
@@ -22,7 +24,7 @@ from .._partmove.twin.move.servers import TwinServers
 from .._partmove.twin.move.tables import Side
 from .askable_servers import ReplicaSearch
 from .move_run import MoveRun
-from .resources import Resources
+from .resources import SERVERS_AT_ONCE, Resources, servers_as_result
 from .twin_move_result import TwinTally
 
 
@@ -37,15 +39,23 @@ class TwinMove(MoveRun[TwinMoveContext, TwinReport, TwinTally]):
 
         servers: used instead of the servers that the options name.
         """
-        self._has_real_servers = servers is None
-        self._servers = servers or HttpTwinServers(ClickHouseOptions.of(params["clickhouse"]), params["twin"])
+        real = HttpTwinServers(ClickHouseOptions.of(params["clickhouse"]), params["twin"])
+        self._clients = real.clients if servers is None else None
+        self._servers = servers or real
         min_age = float(parse_duration(params["min_age"], "min_age"))
         self._options = TwinOptions(min_age, params["stop_merges"], params["checksums"])
         super().__init__(params, TwinTally)
         self._destination = Side.COLD if self._to_cold else Side.HOT
 
+    def result(self) -> dict[str, Any]:
+        """Return the result of the module so far."""
+        servers = [] if self._clients is None else servers_as_result(self._clients)
+        return {**super().result(), "servers": servers}
+
     def _search(self) -> ReplicaSearch | None:
-        return super()._search() if self._has_real_servers else None
+        if self._clients is None:
+            return None
+        return HttpReplicaSearch(self._clients.unverified, SERVERS_AT_ONCE, require_auxiliary_tables)
 
     def _open(self, resources: Resources) -> Sequence[ZnodeStore]:
         return [resources.open_ensemble("hot")]

@@ -19,7 +19,7 @@ from .._partmove.plan.file import Plan, read_plan
 from .._partmove.plan.origin import check_origin
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.twin.move.servers import read_replicas
-from .resources import Resources
+from .resources import Resources, servers_as_result
 
 
 class TwinTables:
@@ -63,6 +63,7 @@ class TwinTables:
                 {"shard_path": path, "reason": error.message, "remedy": error.remedy}
                 for path, error in self._refused.items()
             ],
+            "servers": servers_as_result(self._servers.clients),
             "diff": {"before": "", "after": statements},
         }
 

@@ -17,7 +17,7 @@ from .._partmove.text import count_of
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.twin.move.record import Records, refuse_records
 from .._partmove.twin.move.servers import read_replicas
-from .resources import LockOptions, Resources
+from .resources import LockOptions, Resources, servers_as_result
 from .shard_paths import given_shard_paths
 
 
@@ -58,6 +58,7 @@ class TwinView:
             "changed": bool(changed),
             "msg": f"{changed} of {count_of(len(tables), 'replica')} {would}changed",
             "tables": tables,
+            "servers": servers_as_result(self._servers.clients),
             "diff": {"before": "", "after": statements},
         }
 

@@ -43,6 +43,10 @@ class FakeServer:
             raise answer
         return [list(row) for row in answer]
 
+    def version(self) -> str:
+        """Return the version of the server."""
+        return str(self.rows("SELECT version()")[0][0])
+
 
 MODERN: Answers = {
     "version()": [["26.9.2.1"]],
@@ -137,6 +141,12 @@ def test_hidden_tables_are_found(
 def test_another_refusal_is_a_problem(query: str) -> None:
     answer = answer_of(OLD, **{query: QueryRefused("ch1", 241, "Memory limit exceeded")})
     assert answer.problem == "ch1 refused a query with code 241: Memory limit exceeded"
+
+
+def test_a_version_that_is_not_understood_is_a_problem() -> None:
+    """Of a server that was taken for the oldest, the census would advise what newer servers need not."""
+    answer = answer_of(OLD, **{"version()": [["next"]]})
+    assert answer.problem == "ch1 reports the version 'next', which is not understood"
 
 
 def test_a_table_that_is_just_being_created_is_not_hidden() -> None:

@@ -16,6 +16,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_
     HttpReplicaSearch,
     ReplicaHost,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_table import ReplicaClients
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.versions import (
+    VersionRefused,
+    require_auxiliary_tables,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 
 HITS, VISITS = "/ch/hits", "/ch/visits"
@@ -45,7 +50,7 @@ def search(monkeypatch: pytest.MonkeyPatch, asked: list[str], servers: Servers) 
         return answer
 
     monkeypatch.setattr(ClickHouseClient, "rows", rows)
-    return HttpReplicaSearch(ClickHouseOptions(), at_once=2)
+    return HttpReplicaSearch(ReplicaClients(ClickHouseOptions()), at_once=2)
 
 
 def test_each_server_is_asked_once_for_all_of_its_tables(
@@ -79,3 +84,22 @@ def test_an_unknown_address_is_no_server(monkeypatch: pytest.MonkeyPatch, asked:
 
 def test_a_table_without_replicas_is_no_problem(monkeypatch: pytest.MonkeyPatch, asked: list[str]) -> None:
     assert search(monkeypatch, asked, {}).problems({HITS: []}) == {}
+
+
+def test_one_server_of_an_unfit_version_is_a_problem_of_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its other replicas do not help: a twin is on every replica. Tables of other shards are no problem."""
+    versions = {"ch1": "24.8.4.1", "ch2": "20.12.3.3", "ch3": "21.1.2.15"}
+
+    def rows(client: ClickHouseClient, sql: str) -> list[list[str]]:
+        name = client.label.removeprefix("ClickHouse at ").removesuffix(":8123")
+        if sql == "SELECT version()":
+            return [[versions[name]]]
+        return [[HITS, "r1"], [HITS, "r2"], [VISITS, "r1"], [VISITS, "r3"]]
+
+    monkeypatch.setattr(ClickHouseClient, "rows", rows)
+    tables = {HITS: REPLICAS, VISITS: [REPLICAS[0], ReplicaHost("r3", host("ch3"))]}
+    clients = ReplicaClients(ClickHouseOptions())
+    assert HttpReplicaSearch(clients).problems(tables) == {}
+    (problem,) = HttpReplicaSearch(clients, 2, require_auxiliary_tables).problems(tables).items()
+    assert (problem[0], type(problem[1])) == (HITS, VersionRefused)
+    assert "ClickHouse at ch2:8123 runs ClickHouse 20.12.3.3" in problem[1].message

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_search import ReplicaHost
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.versions import VersionRefused
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import askable_servers
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.askable_servers import check_servers
@@ -68,6 +69,28 @@ def test_no_server_of_any_table_is_an_error(bench: Bench) -> None:
         check_servers(bench.hot_store, [PATH, OTHER], Search(PATH, OTHER))
     assert str(failure.value) == (
         "No ClickHouse server of any of the 2 tables can be asked: refused. Check the password."
+    )
+
+
+class UnfitSearch(Search):
+    """Implements ReplicaSearch: the tables have a server of an unfit version, and the last none at all."""
+
+    def problems(self, tables: Mapping[str, Sequence[ReplicaHost]]) -> Mapping[str, PartMoveError]:
+        """Return an error for each table."""
+        return {**super().problems(tables), self.silent[0]: VersionRefused("it is old", remedy="Upgrade it")}
+
+
+def test_unfit_versions_are_named_beside_servers_that_cannot_be_asked(bench: Bench) -> None:
+    paths = [PATH, OTHER]
+    assert check_servers(bench.hot_store, paths, UnfitSearch(OTHER)) == (
+        f"No partition of {OTHER} can be moved: it is old. Upgrade it."
+    )
+    with pytest.raises(VersionRefused, match=r"^it is old\. Upgrade it\.$"):
+        check_servers(bench.hot_store, paths, UnfitSearch(OTHER, PATH))
+    build_table(bench.hot, GONE, TableOptions(partitions=(DAY,)))
+    assert check_servers(bench.hot_store, [*paths, GONE], UnfitSearch(OTHER, GONE)) == (
+        f"No partition of {OTHER} can be moved: it is old. Upgrade it."
+        f" No ClickHouse server of {GONE} can be asked: refused. Check the password."
     )
 
 
