@@ -312,6 +312,34 @@ def test_merges_of_a_table_in_an_auxiliary_ensemble_are_passed_by(
     ]
 
 
+def test_parts_of_a_partition_are_merged(
+    modern: ModernShard, hot: Ensemble, cold: Ensemble, base: str
+) -> None:
+    table, path = f"merged_{uuid.uuid4().hex[:8]}", f"{base}/merged"
+    modern.execute(
+        f"CREATE TABLE {table} (id UInt32) ENGINE = ReplicatedMergeTree('{path}', '{{replica}}') ORDER BY id"
+        # All parts are too large for the merges that the server begins by itself.
+        " SETTINGS max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1"
+    )
+    first, second = modern.servers
+    for number in range(3):
+        first.execute(f"INSERT INTO {table} VALUES ({number})")
+    second.execute(f"SYSTEM SYNC REPLICA {table}")
+    args = {
+        **ensembles(hot, cold),
+        "clickhouse": {"endpoints": modern.endpoints},
+        "coordination_root": f"{base}/partmove",
+        "partitions": [{"shard_path": path, "partition": "all"}],
+        "poll": "1s",
+    }
+    (result,) = run_modules(Call("partition_merge", args))
+    parts = [each.parts(table) for each in modern.servers]
+    modern.execute(f"DROP TABLE {table} SYNC")
+    assert len(result["merged"]) == 1, result.get("msg")
+    assert parts[0] == parts[1]
+    assert len(parts[0]) == 1
+
+
 def test_move_of_a_table_in_an_auxiliary_ensemble_is_refused_by_name(
     ground: Ground, hot: Ensemble, cold: Ensemble
 ) -> None:

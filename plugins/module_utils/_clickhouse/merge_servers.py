@@ -42,11 +42,9 @@ class HttpMergeServers(HttpReplicaProbe):
         """Return the current state. ``host``: data of the replica's ``host`` znode."""
         client = self._client(shard_path, replica, host)
         of_partition = f"active AND partition_id = {literal(partition)}"
-        selects = {
-            "queue": "toString(is_leader), toString(queue_size), '', '' FROM system.replicas WHERE 1",
-            "parts": f"name, '', '', '' FROM system.parts WHERE {of_partition}",
-        }
-        rows = query_replica(client, shard_path, replica, selects).rows
+        parts = {"parts": f"name, '', '', '' FROM system.parts WHERE {of_partition}"}
+        queue = {"queue": "toString(is_leader), toString(queue_size), '', ''"}
+        rows = query_replica(client, shard_path, replica, parts, own=queue).rows
         ((is_leader, queue, *_empty),) = rows["queue"]
         ((merges,),) = client.rows("SELECT count() FROM system.merges")
         names = tuple(name for name, *_empty in rows["parts"])

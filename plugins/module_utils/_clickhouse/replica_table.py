@@ -77,12 +77,14 @@ def query_replica(
     replica: str,
     selects: Mapping[str, str],
     *,
+    own: Mapping[str, str] | None = None,
     with_session: bool = True,
 ) -> ReplicaTable:
     """Query the server of a replica.
 
     selects: key of the rows → ``four text columns FROM table WHERE condition``. The table must have the
         columns ``database`` and ``table``, and conditions are appended.
+    own: key of the row → four text columns of system.replicas, about the replica itself.
 
     Raises PartMoveError if the server cannot be queried, does not have exactly one such replica, or, with
     ``with_session``, if the table has no session with ZooKeeper.
@@ -90,9 +92,12 @@ def query_replica(
     where = f"zookeeper_path = {literal(shard_path)} AND replica_name = {literal(replica)}"
     of_table = f"(database, table) IN (SELECT database, table FROM system.replicas WHERE {where})"
     fields = "database, table, toString(is_readonly), toString(is_session_expired)"
-    union = [f"SELECT '', {fields} FROM system.replicas WHERE {where}"]
+    # Not with `of_table`: 24.5 refuses IN (SELECT …) with code 49 on system.replicas, and on the tables of
+    # mutations and of the queue.
+    own = {"": fields, **(own or {})}
+    union = [f"SELECT '{key}', {columns} FROM system.replicas WHERE {where}" for key, columns in own.items()]
     union += [f"SELECT '{key}', {select} AND {of_table}" for key, select in selects.items()]
-    rows: dict[str, list[list[str]]] = {key: [] for key in ("", *selects)}
+    rows: dict[str, list[list[str]]] = {key: [] for key in (*own, *selects)}
     for key, *row in client.rows(" UNION ALL ".join(union)):
         rows[key].append(row)
     tables = rows.pop("")
