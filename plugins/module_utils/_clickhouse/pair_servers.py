@@ -16,7 +16,7 @@ from .options import ClickHouseOptions
 from .twin_activity import statements_in_progress
 from .twin_creation import TwinPlace
 from .twin_servers import DEFAULT_TWIN, HttpTwinServers
-from .twin_sql import pair_condition, table_condition
+from .twin_sql import INSERTS, begins_with, pair_condition, table_condition
 
 _NAME_INDEPENDENT = ("GET_PART", "ATTACH_PART", "MERGE_PARTS")
 """Types of queue entries that inserts and merges create; they do not depend on the name of a table."""
@@ -79,7 +79,7 @@ class HttpPairServers(HttpTwinServers):
     def older_inserts(self, pair: TablePair, seconds: float) -> int:
         """Implement `PairServers.older_inserts`."""
         ((count,),) = self._of(pair).rows(
-            f"SELECT count() FROM system.processes WHERE query ILIKE 'INSERT %' AND elapsed > {seconds:.3f}"
+            f"SELECT count() FROM system.processes WHERE {begins_with(*INSERTS)} AND elapsed > {seconds:.3f}"
         )
         return int(count)
 

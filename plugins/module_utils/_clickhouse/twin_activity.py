@@ -17,7 +17,7 @@ from .._partmove.formats.sql import is_one_of, literal
 from .._partmove.text import shortened
 from .._partmove.twin.move.tables import ActivityInProgress, TwinTables
 from .client import ClickHouseClient
-from .twin_sql import pair_condition
+from .twin_sql import begins_with, pair_condition
 
 _NOT_WRITABLE = {
     "is_read_only": "read only",
@@ -121,8 +121,7 @@ def _unfinished_changes(client: ClickHouseClient, names: str) -> list[str]:
 def statements_in_progress(client: ClickHouseClient, tables: TwinTables) -> list[str]:
     """Return statements in progress that alter or rename one of the tables, for example of a killed run."""
     rows = client.rows(
-        "SELECT query FROM system.processes WHERE trimLeft(query) ILIKE 'ALTER %'"
-        " OR trimLeft(query) ILIKE 'EXCHANGE %' OR trimLeft(query) ILIKE 'RENAME %'"
+        f"SELECT query FROM system.processes WHERE {begins_with('ALTER', 'EXCHANGE', 'RENAME')}"
     )
     return [
         f"a statement is in progress: {shortened(query)}"

@@ -11,13 +11,22 @@ from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import check_shard_path
+from .._partmove.text import first_few
 from .._partmove.twin.move.gates import first_difference
 from .._partmove.twin.move.tables import TwinReplica
+from .client import QueryRefused
+from .replicated_database import IF_MISSING, creation_settings
 from .table_definition import create_statement
 from .twin_servers import HttpTwinServers, TwinOfReplica
 
 PATH = "{path}"
 """Placeholder, in the path of a twin, for the path of the hot table."""
+
+_REPLICA_EXISTS = 253
+_DROPPED_LATER = (
+    "If a twin at this path was dropped without SYNC, wait until the server has removed it, by default after"
+    " 8 minutes, and run again. Otherwise another table has the path: set path or ensemble"
+)
 
 
 class TwinPlace(NamedTuple):
@@ -25,6 +34,24 @@ class TwinPlace(NamedTuple):
 
     ensemble: str
     path: str
+
+    def refuse_shared(self, hot_paths: Sequence[str]) -> None:
+        """Raise PartMoveError if twins of different tables would be replicas of one table."""
+        if len({self.of(each) for each in hot_paths}) < len(set(hot_paths)):
+            raise PartMoveError(
+                f"The twins of {first_few(hot_paths)} would have the same path {self.path}, and become"
+                " replicas of each other",
+                remedy=f"Put {PATH} into path, for example {PATH}_cold",
+            )
+
+    def shared(self, path: str) -> str:
+        """Return the path of a twin with macros, for a table whose path has them."""
+        if PATH not in self.path:
+            raise PartMoveError(
+                f"In a database of the engine Replicated, all shards would have a twin at {self.path}",
+                remedy=f"Put {PATH} into path, for example {PATH}_cold",
+            )
+        return self.path.replace(PATH, path)
 
     def of(self, hot_path: str) -> str:
         """Return the path of the twin of a table. Raises PartMoveError for an invalid path."""
@@ -46,8 +73,16 @@ class TwinSteps(NamedTuple):
 
     def carry_out(self) -> None:
         """Create the twin. Raises PartMoveError if the server fails."""
-        if self.statement:
-            self.server.client.execute(self.statement)
+        if not self.statement:
+            return
+        client = self.server.client
+        settings = creation_settings(client) if self.server.shared else {}
+        try:
+            client.execute(self.statement, **settings)
+        except QueryRefused as error:
+            if error.code != _REPLICA_EXISTS:
+                raise
+            raise PartMoveError(error.message, remedy=_DROPPED_LATER) from error
 
 
 def plan_twins(
@@ -65,14 +100,25 @@ def plan_twins(
         TwinSteps(
             replica.name,
             each,
-            ""
-            if each.found
-            else create_statement(
-                each.engine, each.create, str(each.hot), each.name, f"{place.ensemble}:{path}", replica.name
-            ),
+            "" if each.found else _creation(each, place, path, replica.name),
         )
         for replica, each in zip(replicas, twins)
     ]
+
+
+def _creation(server: TwinOfReplica, place: TwinPlace, path: str, replica: str) -> str:
+    create = "CREATE TABLE"
+    if server.shared is not None:
+        path, replica, create = place.shared(server.shared.path), server.shared.replica, IF_MISSING
+    return create_statement(
+        server.engine,
+        server.create,
+        str(server.hot),
+        server.name,
+        f"{place.ensemble}:{path}",
+        replica,
+        create=create,
+    )
 
 
 def _refuse_different(server: TwinOfReplica, first: TwinOfReplica, place: str) -> None:
@@ -82,7 +128,8 @@ def _refuse_different(server: TwinOfReplica, first: TwinOfReplica, place: str) -
         raise PartMoveError(
             f"{label}: {hot} differs from {first.client.label}:"
             f" {first_difference(hot.definition, first.hot.definition)}",
-            remedy="ALTER one of them until all replicas have the same table",
+            remedy="ALTER one of them until all replicas have the same table; a server changes a storage"
+            " policy only to one with all volumes of the old one",
         )
     if found is None:
         return
@@ -94,5 +141,6 @@ def _refuse_different(server: TwinOfReplica, first: TwinOfReplica, place: str) -
     if found.definition != hot.definition:
         raise PartMoveError(
             f"{label}: {hot} and {found} differ: {first_difference(hot.definition, found.definition)}",
-            remedy="ALTER the twin until both are alike, or drop it while it is empty and run again",
+            remedy="ALTER the twin until both are alike, or drop it with SYNC while it is empty, and run"
+            " again",
         )

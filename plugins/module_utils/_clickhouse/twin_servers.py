@@ -28,6 +28,7 @@ from .auxiliary import reports_ensembles
 from .client import ClickHouseClient, QueryRefused
 from .options import ClickHouseOptions
 from .replica_table import TwinClients
+from .replicated_database import SharedPath, shared_path
 from .table_definition import definition_of, ensemble_in
 from .twin_activity import read_activity
 from .twin_sql import OWN_ROWS, PROJECTIONS, pair_condition, table_condition
@@ -48,6 +49,7 @@ class TwinOfReplica(NamedTuple):
     name: name of the twin, quoted for SQL.
     engine, create: texts of the hot table, for `create_statement`.
     found: the twin; None if there is none yet.
+    shared: the path of the hot table in a database of the engine Replicated; None in other databases.
     """
 
     client: ClickHouseClient
@@ -56,6 +58,7 @@ class TwinOfReplica(NamedTuple):
     engine: str
     create: str
     found: TwinTable | None
+    shared: SharedPath | None
 
 
 class HttpTwinServers:
@@ -92,9 +95,8 @@ class HttpTwinServers:
         )
         found = self._table(client, hot.database, twin) if exists else None
         ((engine, create),) = _definition_texts(client, hot.database, hot.name)
-        return TwinOfReplica(
-            client, hot, f"{identifier(hot.database)}.{identifier(twin)}", engine, create, found
-        )
+        name = f"{identifier(hot.database)}.{identifier(twin)}"
+        return TwinOfReplica(client, hot, name, engine, create, found, shared_path(client, hot, engine))
 
     def _twin_of(self, hot: TwinTable) -> str:
         return self._twin.replace(TABLE, hot.name)

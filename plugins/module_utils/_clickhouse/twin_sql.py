@@ -14,6 +14,25 @@ PROJECTIONS = "allow_experimental_projection_optimization"
 OWN_ROWS = f" SETTINGS {PROJECTIONS} = 0"
 """Ends a query that has to read the rows of the parts themselves, and not what a projection has of them."""
 
+INSERTS = ("INSERT", r"WITH\s.*\sINSERT")
+"""How an INSERT begins, for `begins_with`."""
+_COMMENTS = r"(?:\s|--[^\n]*\n|#[ !][^\n]*\n|/\*.*?\*/)*"
+
+
+def begins_with(*verbs: str) -> str:
+    """Return the condition on ``query`` for statements that begin with one of the verbs.
+
+    Comments in front do not count: clients write them, and so do servers, in front of a statement ON CLUSTER
+    and of one in a database of the engine Replicated.
+    """
+    return f"match(query, {literal(pattern_of(*verbs))})"
+
+
+def pattern_of(*verbs: str) -> str:
+    """Return the regular expression of `begins_with`, for RE2 and for Python."""
+    either = "|".join(verbs)
+    return rf"(?is)^{_COMMENTS}(?:{either})\s"
+
 
 def table_condition(table: TwinTable) -> str:
     return f"database = {literal(table.database)} AND table = {literal(table.name)}"

@@ -18,10 +18,11 @@ from typing import NamedTuple
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import identifier, literal
 from .._partmove.twin.move.tables import TwinReplica, TwinTable
-from .._partmove.twin.table.pair import EXCHANGEABLE, TABLE, LocatedTables, locate_name
+from .._partmove.twin.table.pair import EXCHANGEABLE, REPLICATED, TABLE, LocatedTables, locate_name
 from .client import ClickHouseClient
 from .options import ClickHouseOptions
 from .pair_servers import HttpPairServers
+from .replicated_database import IF_MISSING
 from .twin_creation import TwinPlace
 from .twin_sql import table_condition
 
@@ -134,7 +135,7 @@ class TwinViews(HttpPairServers):
         tables = "|".join(re.escape(each) for each in (names.hot, names.twin))
         engine = f"Merge({literal(names.database)}, {literal(f'^({tables})$')})"
         drop: tuple[str, ...] = ()
-        verb = "CREATE TABLE"
+        verb = IF_MISSING if found.database_engine == REPLICATED else "CREATE TABLE"
         if existing:
             ((kind, written),) = existing
             if kind != "Merge":
@@ -147,7 +148,7 @@ class TwinViews(HttpPairServers):
             ):
                 return ()
             # It has no rows of its own. Only some databases replace a table in one step.
-            if found.database_engine == EXCHANGEABLE:
+            if found.database_engine in (EXCHANGEABLE, REPLICATED):
                 verb = "CREATE OR REPLACE TABLE"
             else:
                 drop = (f"DROP TABLE {table.sql_name}",)

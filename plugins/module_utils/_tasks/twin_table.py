@@ -35,6 +35,7 @@ class TwinTables:
         # Check the template of the path without any table, too: a check before a run may name none.
         for each in self._shard_paths or ["/a_table"]:
             self._place.of(each)
+        self._place.refuse_shared(self._shard_paths)
         self._done: list[tuple[str, TwinSteps]] = []
         self._refused: dict[str, PartMoveError] = {}
         self._check_mode = False

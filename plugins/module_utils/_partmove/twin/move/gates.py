@@ -9,6 +9,7 @@ Every gate fails closed: if a server does not report a value, the partition is n
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -20,6 +21,12 @@ from ...gates.names import GateName
 from ...text import first_few
 from .record import contents
 from .tables import ActivityInProgress, Parts, PartsOf, Side, TwinTables
+
+_VALUE = r"(?:'(?:[^'\\]|\\.)*'|[^\s,']+)"
+_SETTING = re.compile(rf"(\w+) = ({_VALUE})")
+_DEFINITION = re.compile(
+    rf"(?P<rest>.*?)(?: SETTINGS (?P<settings>\w+ = {_VALUE}(?:, \w+ = {_VALUE})*))?", re.DOTALL
+)
 
 
 def server_failed(error: PartMoveError) -> Refusal:
@@ -93,7 +100,32 @@ def definition_problem(tables: TwinTables, first: TwinTables) -> str:
 
 
 def first_difference(first: str, second: str) -> str:
-    """Return the first difference of two definitions, with 20 characters before and 40 after it."""
+    """Return the settings that differ.
+
+    Of definitions that differ in more than settings, return the first difference, with 20 characters before
+    and 40 after it.
+
+    >>> first_difference("() ORDER BY d SETTINGS a = 1, b = 2", "() ORDER BY d SETTINGS a = 1, b = 'c'")
+    "b = 2 and b = 'c'"
+    """
+    return _settings_difference(first, second) or _text_difference(first, second)
+
+
+def _settings_difference(first: str, second: str) -> str:
+    """Return the settings that differ, with both values; "" if anything else differs."""
+    found = [_DEFINITION.fullmatch(each) for each in (first, second)]
+    if found[0] is None or found[1] is None or found[0]["rest"] != found[1]["rest"]:
+        return ""
+    one, other = (dict(_SETTING.findall(each["settings"] or "")) for each in found if each)
+    names = sorted(name for name in {**one, **other} if one.get(name) != other.get(name))
+    shown = [
+        ", ".join(f"{name} = {each[name]}" if name in each else f"without {name}" for name in names)
+        for each in (one, other)
+    ]
+    return " and ".join(shown) if names else ""
+
+
+def _text_difference(first: str, second: str) -> str:
     at = next((i for i, (a, b) in enumerate(zip(first, second)) if a != b), min(len(first), len(second)))
     begin = max(0, at - 20)
     return f"{first[begin : at + 40]!r} and {second[begin : at + 40]!r}"

@@ -23,6 +23,8 @@ TABLE = "{table}"
 """Placeholder, in the name of a twin, for the name of its table."""
 EXCHANGEABLE = "Atomic"
 """The database engine whose tables can be exchanged. Each replica executes the statement itself."""
+REPLICATED = "Replicated"
+"""The database engine that executes each CREATE, RENAME and EXCHANGE on all replicas."""
 
 
 class TablePair(NamedTuple):
@@ -135,8 +137,17 @@ def refuse_databases(found: Sequence[LocatedTables]) -> None:
             raise PartMoveError(
                 f"{each.server}: the database {each.home.database} is of the engine {each.database_engine}"
                 f", and only those of {EXCHANGEABLE} can exchange tables replica by replica",
-                remedy=f"Create a database of the engine {EXCHANGEABLE} and RENAME the table into it",
+                remedy=_exchange_remedy(each.database_engine),
             )
+
+
+def _exchange_remedy(database_engine: str) -> str:
+    if database_engine == REPLICATED:
+        return (
+            "Move its partitions with twin_move, which renames nothing: a table in such a database cannot be"
+            " renamed into another database"
+        )
+    return f"Create a database of the engine {EXCHANGEABLE} and RENAME the table into it"
 
 
 def refuse_pairs(shard_path: str, pairs: Sequence[TablePair], twin: str) -> Sequence[TableName]:

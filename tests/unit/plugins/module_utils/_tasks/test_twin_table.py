@@ -65,3 +65,9 @@ def test_an_invalid_path_is_refused_without_a_table() -> None:
     TwinTables(params(shard_paths=[]))
     with pytest.raises(PartMoveError, match="the same path"):
         TwinTables(params(shard_paths=[], path="{path}"))
+
+
+def test_a_path_for_several_tables_depends_on_theirs() -> None:
+    TwinTables(params(shard_paths=["/tables/01/t"], path="/cold"))
+    with pytest.raises(PartMoveError, match="would have the same path /cold"):
+        TwinTables(params(shard_paths=["/tables/01/t", "/tables/02/t"], path="/cold"))

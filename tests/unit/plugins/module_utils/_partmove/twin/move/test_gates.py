@@ -19,6 +19,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
 from support.memory.twins import DAY, TwinBench, Twins
 
 ROWS = ("a", "b")
+A = "(a) E() SETTINGS"
+"""How a definition begins whose settings follow."""
 Change = Callable[[TwinTables], TwinTables]
 
 
@@ -64,6 +66,36 @@ def only(replica: str, change: Change) -> Change:
             only("r2", lambda tables: cold(definition="(b)")(hot(definition="(b)")(tables))),
             GateName.TWIN_ALIKE,
             "db.hits differs from server of r1",
+        ),
+        (
+            only(
+                "r2",
+                lambda tables: cold(definition=f"{A} x = 1")(hot(definition=f"{A} x = 'b, y = 2'")(tables)),
+            ),
+            GateName.TWIN_ALIKE,
+            "server of r2: db.hits and db.hits_cold differ: x = 'b, y = 2' and x = 1",
+        ),
+        (
+            lambda tables: cold(definition=f"{A} x = 1")(
+                hot(definition=f"{A} x = 1, storage_policy = 'b'")(tables)
+            ),
+            GateName.TWIN_ALIKE,
+            "differ: storage_policy = 'b' and without storage_policy",
+        ),
+        (
+            lambda tables: cold(definition="(a) E()")(hot(definition=f"{A} x = 1")(tables)),
+            GateName.TWIN_ALIKE,
+            "differ: x = 1 and without x",
+        ),
+        (
+            lambda tables: cold(definition="(b) E() SETTINGS x = 1")(hot(definition=f"{A} x = 2")(tables)),
+            GateName.TWIN_ALIKE,
+            "differ: '(a) E() SETTINGS x = 2' and '(b) E() SETTINGS x = 1'",
+        ),
+        (
+            lambda tables: cold(definition=f"{A} x = 1, y = 2")(hot(definition=f"{A} y = 2, x = 1")(tables)),
+            GateName.TWIN_ALIKE,
+            "differ: '(a) E() SETTINGS y = 2, x = 1' and '(a) E() SETTINGS x = 1, y = 2'",
         ),
         (cold(ensemble="default"), GateName.TWIN_ALIKE, "is in the default ensemble"),
         (hot(ensemble="other"), GateName.TWIN_ALIKE, "and not at /tables/01/hits of the default"),

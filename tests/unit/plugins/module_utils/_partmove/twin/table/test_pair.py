@@ -72,15 +72,24 @@ def test_the_table_at_home_must_be_at_the_shard_path() -> None:
     assert "and not at /other of the default ensemble" in refusal.reason
 
 
-@pytest.mark.parametrize("engine", ["Ordinary", "Replicated", "Overlay"])
-def test_only_atomic_databases_may_exchange(engine: str) -> None:
+@pytest.mark.parametrize(
+    ("engine", "remedy"),
+    [
+        ("Ordinary", "RENAME the table into it"),
+        # A server renames no table out of such a database.
+        ("Replicated", "Move its partitions with twin_move"),
+        ("Overlay", "RENAME the table into it"),
+    ],
+)
+def test_only_atomic_databases_may_exchange(engine: str, remedy: str) -> None:
     first = pair()
     found = [
         LocatedTables(first.replica, first.server, first.home, None, each) for each in ("Atomic", engine)
     ]
     refuse_databases(found[:1])
-    with pytest.raises(PartMoveError, match=f"of the engine {engine}"):
+    with pytest.raises(PartMoveError, match=f"of the engine {engine}") as error:
         refuse_databases(found)
+    assert remedy in error.value.remedy
 
 
 def test_both_tables_make_a_pair() -> None:

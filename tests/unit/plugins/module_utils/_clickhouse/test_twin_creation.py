@@ -1,0 +1,117 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where twins may be, and what is said of those that servers refuse; more is tested on real servers."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import QueryRefused
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replicated_database import SharedPath
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_creation import (
+    TwinPlace,
+    TwinSteps,
+    plan_twins,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import (
+    HttpTwinServers,
+    TwinOfReplica,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
+    TwinReplica,
+    TwinTable,
+)
+
+ENGINE = "ReplicatedMergeTree('/t/{uuid}/{shard}', '{replica}') ORDER BY d"
+
+
+class Server:
+    """Refuses each statement, or keeps it."""
+
+    label = "the server"
+
+    def __init__(self, refusal: QueryRefused | None = None) -> None:
+        self.refusal = refusal
+        self.given: list[tuple[str, dict[str, int]]] = []
+
+    def rows(self, _sql: str) -> list[list[str]]:
+        return [["known"]]
+
+    def execute(self, sql: str, **settings: int) -> None:
+        if self.refusal:
+            raise self.refusal
+        self.given.append((sql, settings))
+
+
+class Servers:
+    """Tables of a database of the engine Replicated, in place of servers."""
+
+    def __init__(self, server: Server, shared: SharedPath | None) -> None:
+        self.server = server
+        self.shared = shared
+
+    def read_twin(self, path: str, replica: TwinReplica) -> TwinOfReplica:
+        hot = TwinTable("db", "hits", "default", path, replica.name, "", 1, 1)
+        query = f"CREATE TABLE db.hits (`d` Date) ENGINE = {ENGINE}"
+        return TwinOfReplica(cast("Any", self.server), hot, "db.hits_cold", ENGINE, query, None, self.shared)
+
+
+def steps(server: Server, place: TwinPlace, shared: SharedPath | None) -> list[TwinSteps]:
+    """The steps of a table with two replicas."""
+    replicas = [TwinReplica("r1", ""), TwinReplica("r2", "")]
+    return plan_twins(cast("HttpTwinServers", Servers(server, shared)), "/t/u/01", replicas, place)
+
+
+SHARED = SharedPath("/t/u/{shard}", "{replica}")
+
+
+def test_in_a_replicated_database_every_replica_has_the_same_statement() -> None:
+    server = Server()
+    found = steps(server, TwinPlace("cold", "{path}_cold"), SHARED)
+    for each in found:
+        each.carry_out()
+    statement = (
+        "CREATE TABLE IF NOT EXISTS db.hits_cold (`d` Date) ENGINE ="
+        " ReplicatedMergeTree('cold:/t/u/{shard}_cold', '{replica}') ORDER BY d"
+    )
+    given = {"database_replicated_allow_replicated_engine_arguments": 1}
+    assert server.given == [(statement, given)] * 2
+
+
+def test_in_other_databases_each_replica_has_its_own() -> None:
+    server = Server()
+    for each in steps(server, TwinPlace("cold", "{path}_cold"), None):
+        each.carry_out()
+    twin = (
+        "CREATE TABLE db.hits_cold (`d` Date) ENGINE = ReplicatedMergeTree('cold:/t/u/01_cold', '{}')"
+        " ORDER BY d"
+    )
+    assert server.given == [(twin.replace("{}", each), {}) for each in ("r1", "r2")]
+
+
+def test_all_shards_of_a_replicated_database_cannot_have_one_path() -> None:
+    with pytest.raises(PartMoveError, match=r"all shards would have a twin at /cold"):
+        steps(Server(), TwinPlace("cold", "/cold"), SHARED)
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"), [(253, "If a twin at this path was dropped without SYNC"), (60, "Use a user")]
+)
+def test_a_twin_that_was_just_dropped_has_its_own_remedy(code: int, remedy: str) -> None:
+    server = Server(QueryRefused("the server", code, "Replica /t/u/01_cold/replicas/r1 already exists"))
+    with pytest.raises(PartMoveError, match="already exists") as error:
+        steps(server, TwinPlace("cold", "{path}_cold"), None)[0].carry_out()
+    assert error.value.remedy.startswith(remedy)
+
+
+def test_twins_of_several_tables_cannot_have_one_path() -> None:
+    with pytest.raises(PartMoveError, match=r"twins of /t/01, /t/02 would have the same path /cold") as error:
+        TwinPlace("cold", "/cold").refuse_shared(["/t/01", "/t/02"])
+    assert error.value.remedy.startswith("Put {path} into path")
+    TwinPlace("cold", "/cold").refuse_shared(["/t/01"])
+    TwinPlace("cold", "{path}_cold").refuse_shared(["/t/01", "/t/02"])

@@ -1,0 +1,55 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What statements in progress are; tests/integration/test_twin_cluster.py has them of real servers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_sql import INSERTS, pattern_of
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "ALTER TABLE d.t DELETE WHERE 1",
+        "\n alter\ttable d.t",
+        "/* ddl_entry=query-0000000005 */ ALTER TABLE d.t (DELETE WHERE 1)",
+        "/* a\nb */-- c\n/**/ RENAME TABLE a TO b",
+        "# a\n#! b\nRENAME\nTABLE a TO b",
+    ],
+)
+def test_comments_in_front_of_a_statement_do_not_count(query: str) -> None:
+    assert re.search(pattern_of("ALTER", "RENAME"), query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT query FROM system.processes WHERE query ILIKE 'ALTER %'",
+        "-- ALTER TABLE d.t\nSELECT 1",
+        "/* ALTER TABLE d.t */ SELECT 1",
+        "ALTERED",
+        "INSERT INTO t VALUES ('ALTER TABLE d.t')",
+    ],
+)
+def test_other_statements_are_none(query: str) -> None:
+    assert not re.search(pattern_of("ALTER", "RENAME"), query)
+
+
+@pytest.mark.parametrize(
+    ("query", "inserts"),
+    [
+        ("INSERT INTO t VALUES (1)", True),
+        ("/* of a client */\ninsert\ninto t FORMAT Native", True),
+        ("WITH 1 AS a\nINSERT INTO t SELECT a", True),
+        ("WITH 1 AS a SELECT a", False),
+        ("SELECT 'INSERT INTO t'", False),
+    ],
+)
+def test_an_insert_may_begin_with_its_common_expressions(query: str, inserts: bool) -> None:
+    assert bool(re.search(pattern_of(*INSERTS), query)) is inserts
