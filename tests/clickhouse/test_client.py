@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.sql import identifier, literal
 from support.servers.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
+from support.servers.plain_answer import asks_for_settings, settings_rows
 from support.servers.ports import ReservedPorts
 from support.servers.tls import TlsFiles
 
@@ -168,7 +171,7 @@ def test_certificate_for_another_host_is_refused(
 
 
 def test_plain_and_secure_port_mixed_up(server: ClickHouseServer, secure_port: int) -> None:
-    with pytest.raises(PartMoveError, match="whether that port speaks TLS"):
+    with pytest.raises(PartMoveError, match="the port does not speak TLS"):
         ask(server, "SELECT 1", ClickHouseOptions(secure=True, verify=False, timeout=0.5))
     with pytest.raises(PartMoveError):
         ClickHouseClient("127.0.0.1", secure_port, ClickHouseOptions(timeout=0.5)).rows("SELECT 1")
@@ -288,15 +291,20 @@ def test_exception_after_streamed_rows_is_not_taken_for_a_row() -> None:
 
 @contextmanager
 def http_server(status: int, body: bytes, promised: int | None = None) -> Iterator[int]:
-    """A server that gives one answer to everything, and may promise more bytes than it sends."""
+    """A server that gives one answer to everything, and may promise more bytes than it sends.
+
+    Only the query for its settings, which comes first, is answered as any server does.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body) if promised is None else promised))
+            query = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            is_first = asks_for_settings(query)
+            answer = json.dumps({"data": settings_rows()}).encode() if is_first else body
+            self.send_response(HTTPStatus.OK if is_first else status)
+            self.send_header("Content-Length", str(len(answer) if is_first or promised is None else promised))
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(answer)
 
         def log_message(self, *_arguments: object) -> None:
             """Keep the test's output clean."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
 import ssl
+import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping
@@ -20,14 +20,14 @@ from urllib.parse import urlencode
 from .._partmove.errors import PartMoveError
 from .._partmove.text import shortened
 from .options import ClickHouseOptions
-
-# Unknown user, wrong password, missing password, address not allowed for the user, other failed
-# authentication.
-_REFUSED_CODES = frozenset({192, 193, 194, 195, 516})
-_EXCEPTION = re.compile(
-    r"(?:Poco::Exception\. )?Code: (?P<code>\d+)[.,] (?:e\.displayText\(\) = )?(?:DB::Exception: )?"
-    r"(?P<text>.*?)(?:, e\.what\(\) = .*| \(version .*)?",
-    re.DOTALL,
+from .plain_settings import FIRST, NO_OFFSET, PLAIN, SQL, differing, forbidden_setting
+from .query_errors import (
+    REFUSED_USER,
+    UNKNOWN_SETTING,
+    exception_of,
+    forbids_setting,
+    remedy_of,
+    unreachable,
 )
 
 
@@ -41,7 +41,7 @@ class QueryRefused(PartMoveError):
     def __init__(self, label: str, code: int, text: str) -> None:
         super().__init__(
             f"{label} refused a query with code {code}: {text}",
-            remedy="Use a user that may read the database system, and see the log of the server",
+            remedy=remedy_of(code, text),
         )
         self.code = code
         self.text = text
@@ -63,6 +63,9 @@ class ClickHouseClient:
     The client keeps a connection for the next query. Servers close idle connections within seconds, so a
     query for rows is repeated over a new connection if the kept connection turns out to be closed. A repeated
     statement could take effect twice, so each statement uses a new connection.
+
+    Queries override settings in the profile of the user that shorten or change answers, see `plain_settings`.
+    If the user may not change such a setting, every query raises PartMoveError.
     """
 
     def __init__(self, host: str, port: int, options: ClickHouseOptions) -> None:
@@ -74,6 +77,9 @@ class ClickHouseClient:
         """Connections that are not in use, with the time until which they may be used again."""
         weakref.finalize(self, _close_all, self._idle)
         self._version: str | None = None
+        self._overrides: Mapping[str, str] | None = None
+        """The settings that go with each query; None before the first one."""
+        self._first_query = threading.Lock()
         self.label = f"ClickHouse at {f'[{host}]' if ':' in host else host}:{port}"
 
     def __reduce__(self) -> tuple[type[ClickHouseClient], tuple[str, int, ClickHouseOptions]]:
@@ -86,7 +92,10 @@ class ClickHouseClient:
         Raises QueryRefused if the server rejects the query, and PartMoveError if the server cannot be reached
         or rejects the user.
         """
-        status, body = self._read(f"{sql} FORMAT JSONCompact")
+        return self._rows(sql, self._plain_settings())
+
+    def _rows(self, sql: str, settings: Mapping[str, str]) -> list[list[Any]]:
+        status, body = self._read(f"{sql} FORMAT JSONCompact", settings)
         if status != http.client.OK:
             raise self._refused(status, body.decode(errors="replace"))
         try:
@@ -106,9 +115,10 @@ class ClickHouseClient:
 
     def execute(self, sql: str, **settings: int) -> None:
         """Execute a statement without rows, with these settings. Raises as `rows` does."""
+        given = {**self._plain_settings(), **settings}
         try:
             with closing(self._connection()) as connection:
-                response = self._request(connection, sql, settings)
+                response = self._request(connection, sql, given)
                 status, body = response.status, response.read()
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
@@ -117,9 +127,10 @@ class ClickHouseClient:
 
     def stream(self, sql: str) -> Iterator[dict[str, Any]]:
         """Execute a SELECT and yield its rows by column, with few in memory. Raises as `rows` does."""
+        given = self._plain_settings()
         try:
             with closing(self._connection()) as connection:
-                response = self._request(connection, f"{sql} FORMAT JSONEachRow")
+                response = self._request(connection, f"{sql} FORMAT JSONEachRow", given)
                 if response.status != http.client.OK:
                     raise self._refused(response.status, response.read().decode(errors="replace"))
                 for line in response:
@@ -140,14 +151,45 @@ class ClickHouseClient:
             raise self._refused(http.client.OK, line.decode(errors="replace"))
         return row
 
-    def _read(self, sql: str) -> tuple[int, bytes]:
+    def _plain_settings(self) -> Mapping[str, str]:
+        """Return the settings that queries need and the profile of the user does not have; queried once."""
+        with self._first_query:
+            if self._overrides is None:
+                self._overrides = self._differing_settings()
+            return self._overrides
+
+    def _differing_settings(self) -> Mapping[str, str]:
+        """Return what `plain_settings.differing` does. Raises PartMoveError if an answer is not whole."""
+        given: Mapping[str, str] = {}
+        try:
+            found = differing(self._rows(SQL, given))
+            if found is None:
+                given = NO_OFFSET
+                found = differing(self._rows(SQL, given))
+        except QueryRefused as error:
+            # The profile of the user may be the reason, unless the version does not know such settings.
+            given = FIRST
+            try:
+                found = differing(self._rows(SQL, given))
+            except QueryRefused as second:
+                raise (error if second.code == UNKNOWN_SETTING else second) from None
+        if found is None:
+            raise PartMoveError(
+                f"{self.label} shows the user {self._options.user} only some of its settings, so that other"
+                " answers may be short too",
+                remedy="Remove from the user any row policy and additional_table_filters on the database"
+                " system",
+            )
+        return {**given, **found}
+
+    def _read(self, sql: str, settings: Mapping[str, str]) -> tuple[int, bytes]:
         """Send a query that may be sent twice; return the status and the body of the answer."""
         try:
             idle = self._idle_connection()
             if idle is not None:
                 with suppress(*_CLOSED):
-                    return self._exchange(idle, sql)
-            return self._exchange(self._connection(), sql)
+                    return self._exchange(idle, sql, settings)
+            return self._exchange(self._connection(), sql, settings)
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
 
@@ -162,10 +204,10 @@ class ClickHouseClient:
                 return connection
             connection.close()
 
-    def _exchange(self, connection: _Connection, sql: str) -> tuple[int, bytes]:
+    def _exchange(self, connection: _Connection, sql: str, settings: Mapping[str, str]) -> tuple[int, bytes]:
         """Send a query over the connection, and keep the connection unless the server wants it closed."""
         try:
-            response = self._request(connection, sql)
+            response = self._request(connection, sql, settings)
             answer = response.status, response.read()
         except BaseException:
             connection.close()
@@ -176,10 +218,10 @@ class ClickHouseClient:
         return answer
 
     def _request(
-        self, connection: _Connection, sql: str, settings: Mapping[str, int] | None = None
+        self, connection: _Connection, sql: str, settings: Mapping[str, Any]
     ) -> http.client.HTTPResponse:
         # Without wait_end_of_query the server would send the status before the query can fail.
-        given = urlencode({"wait_end_of_query": 1, **(settings or {})})
+        given = urlencode({"wait_end_of_query": 1, **settings})
         connection.request("POST", f"/?{given}", sql.encode(), self._headers())
         return connection.getresponse()
 
@@ -215,16 +257,9 @@ class ClickHouseClient:
         return headers
 
     def _unreachable(self, error: Exception) -> PartMoveError:
-        if isinstance(error, TimeoutError):
-            kind: type[PartMoveError] = ServerSilent
-            reason = f"no answer within {self._options.timeout:g} s"
-        else:
-            kind = PartMoveError
-            reason = (isinstance(error, OSError) and error.strerror) or repr(error)
-        return kind(
-            f"{self.label} cannot be reached: {reason}",
-            remedy="Check that the server runs, its HTTP port, and whether that port speaks TLS",
-        )
+        kind: type[PartMoveError] = ServerSilent if isinstance(error, TimeoutError) else PartMoveError
+        reason, remedy = unreachable(error, self._options)
+        return kind(f"{self.label} cannot be reached: {reason}", remedy=remedy)
 
     def _not_understood(self, body: bytes) -> PartMoveError:
         text = shortened(body.decode(errors="replace"))
@@ -234,29 +269,22 @@ class ClickHouseClient:
         )
 
     def _refused(self, status: int, body: str) -> PartMoveError:
-        match = _EXCEPTION.fullmatch(_exception_text(body).strip())
-        if match is None:
+        found = exception_of(body)
+        if found is None:
             return PartMoveError(
                 f"{self.label} answered with HTTP status {status}: {shortened(body)}",
                 remedy="Check that this is the address of the HTTP interface of a ClickHouse server",
             )
-        code, text = int(match["code"]), shortened(match["text"])
-        if code in _REFUSED_CODES:
+        code, text = found
+        if code in REFUSED_USER:
             return PartMoveError(
                 f"{self.label} refuses the user {self._options.user}: {text}",
                 remedy="Check the user, its password, and the networks it may connect from",
             )
+        setting = forbidden_setting(code, text)
+        if setting in PLAIN:
+            return forbids_setting(self.label, self._options.user, setting, PLAIN[setting], text)
         return QueryRefused(self.label, code, text)
-
-
-def _exception_text(body: str) -> str:
-    """Return the error in an answer; newer versions write it into the format of the query, after its rows."""
-    for text in (body, body.strip().rpartition("\n")[2]):
-        with suppress(ValueError):
-            answer = json.loads(text)
-            if isinstance(answer, dict) and isinstance(answer.get("exception"), str):
-                return str(answer["exception"])
-    return body
 
 
 def _close_all(idle: list[tuple[float, _Connection]]) -> None:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .._partmove.errors import PartMoveError
+from .._partmove.errors import PartMoveError, RowsHidden
 from .._partmove.formats.sql import identifier, is_one_of, literal
 from .._partmove.twin.move.statements import AttachPartition, DropPart, SetMerges
 from .._partmove.twin.move.tables import (
@@ -28,10 +28,11 @@ from .auxiliary import reports_ensembles
 from .client import ClickHouseClient, QueryRefused
 from .options import ClickHouseOptions
 from .replica_table import TwinClients
-from .replicated_database import SharedPath, shared_path
+from .replicated_database import refuse_several_shards
+from .sent_settings import EVERY_REPLICA
 from .table_definition import definition_of, ensemble_in
 from .twin_activity import read_activity
-from .twin_sql import OWN_ROWS, PROJECTIONS, pair_condition, table_condition
+from .twin_sql import PROJECTIONS, pair_condition, table_condition
 
 DEFAULT_TWIN = f"{TABLE}_cold"
 
@@ -39,8 +40,10 @@ _NOT_DROPPED = frozenset({232, 384})
 """Codes of a DROP PART without effect: no such active part, or a merge or mutation has the part."""
 _NOT_DONE = frozenset({36, 48, 62, 122, 243, 497})
 """Codes of an ATTACH that the server refused before any effect: wrong argument, no room or no permission."""
-_EVERY_REPLICA = 2
-"""The value with which a server waits for all replicas. Newer versions also call the setting alter_sync."""
+_EVERY_ROW = (PROJECTIONS, "apply_deleted_mask")
+"""Settings that are 0 for a query over all rows of parts: it reads no projection, and leaves no row out."""
+_WAIT_FOR_ALL = 2
+"""The value of EVERY_REPLICA with which a server waits for all replicas."""
 
 
 class TwinOfReplica(NamedTuple):
@@ -49,7 +52,6 @@ class TwinOfReplica(NamedTuple):
     name: name of the twin, quoted for SQL.
     engine, create: texts of the hot table, for `create_statement`.
     found: the twin; None if there is none yet.
-    shared: the path of the hot table in a database of the engine Replicated; None in other databases.
     """
 
     client: ClickHouseClient
@@ -58,7 +60,6 @@ class TwinOfReplica(NamedTuple):
     engine: str
     create: str
     found: TwinTable | None
-    shared: SharedPath | None
 
 
 class HttpTwinServers:
@@ -82,6 +83,7 @@ class HttpTwinServers:
         """Implement `TwinServers.tables`. Raises PartMoveError unless the server has both tables."""
         client = self.clients.of(shard_path, replica.name, replica.host)
         hot = self._hot(client, shard_path, replica)
+        refuse_several_shards(client, hot)
         return TwinTables(replica, client.label, hot, self._table(client, hot.database, self._twin_of(hot)))
 
     def read_twin(self, shard_path: str, replica: TwinReplica) -> TwinOfReplica:
@@ -96,7 +98,7 @@ class HttpTwinServers:
         found = self._table(client, hot.database, twin) if exists else None
         ((engine, create),) = _definition_texts(client, hot.database, hot.name)
         name = f"{identifier(hot.database)}.{identifier(twin)}"
-        return TwinOfReplica(client, hot, name, engine, create, found, shared_path(client, hot, engine))
+        return TwinOfReplica(client, hot, name, engine, create, found)
 
     def _twin_of(self, hot: TwinTable) -> str:
         return self._twin.replace(TABLE, hot.name)
@@ -155,7 +157,7 @@ class HttpTwinServers:
         return read_activity(self._client_of(tables), tables, partition_ids)
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
-        """Implement `TwinServers.checksum`. Rows that a row policy or a mask hides are left out."""
+        """Implement `TwinServers.checksum`. Rows that a lightweight DELETE has marked count as well."""
         table, client = tables.on(side), self._client_of(tables)
         columns = client.rows(
             f"SELECT name FROM system.columns WHERE {table_condition(table)}"
@@ -163,10 +165,21 @@ class HttpTwinServers:
         )
         # The hash of a list of values is NULL if one of the values is NULL.
         row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
+        in_parts = is_one_of("name", parts)
+        rows = f"SELECT toString(sum(rows)), toString(count()) FROM system.parts WHERE active AND {in_parts}"
         ((count, total),) = client.rows(
             f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {table.sql_name}"
             f" WHERE {is_one_of('_part', parts)}{_own_rows(client)}"
         )
+        # Afterwards: a part that was merged meanwhile has hidden no row.
+        ((written, active),) = client.rows(f"{rows} AND {table_condition(table)}")
+        if int(active) == len(parts) and int(count) != int(written):
+            raise RowsHidden(
+                f"{client.label} has {int(written):,} rows in parts of {table}, and the user sees"
+                f" {int(count):,} of them",
+                remedy="Remove row policies on both tables from the user (SHOW ROW POLICIES), or move without"
+                " checksums: hashes of files have no rows left out",
+            )
         return f"{count} rows {total}"
 
     def attach(self, statement: AttachPartition) -> str:
@@ -195,7 +208,7 @@ class HttpTwinServers:
 
     def _execute_everywhere(self, statement: AttachPartition | DropPart) -> None:
         client = self._client_of(statement.tables)
-        client.execute(statement.sql, replication_alter_partitions_sync=_EVERY_REPLICA)
+        client.execute(statement.sql, **{self.clients.settings.name_of(client, EVERY_REPLICA): _WAIT_FOR_ALL})
 
     def _client_of(self, tables: TwinTables) -> ClickHouseClient:
         replica = tables.replica
@@ -239,9 +252,10 @@ class HttpTwinServers:
 
 
 def _own_rows(client: ClickHouseClient) -> str:
-    """Return OWN_ROWS; "" for a version without projections, which refuses the setting."""
-    known = client.rows(f"SELECT name FROM system.settings WHERE name = {literal(PROJECTIONS)}")
-    return OWN_ROWS if known else ""
+    """Return the settings with which a query reads every row of the parts, as far as the version has them."""
+    settings = is_one_of("name", _EVERY_ROW)
+    known = client.rows(f"SELECT name FROM system.settings WHERE {settings} ORDER BY name")
+    return f" SETTINGS {', '.join(f'{name} = 0' for (name,) in known)}" if known else ""
 
 
 def _definition_texts(client: ClickHouseClient, database: str, name: str) -> list[list[str]]:

@@ -68,6 +68,10 @@ class LeaseHeld(PartMoveError):
     """Another run holds the lock of the shard path."""
 
 
+class RowsHidden(PartMoveError):
+    """The user may read only some rows of the parts of a table, so that a comparison would be partial."""
+
+
 class NoSuchReplica(PartMoveError):
     """Neither the table nor the ledger contains the replica."""
 

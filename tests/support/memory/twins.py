@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError, RowsHidden
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, UnlimitedPace
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
@@ -180,6 +180,7 @@ class ModelServers:
         self.unrests: Mapping[str, ActivityInProgress] = {}
         """What goes on on a replica."""
         self.rotten: set[tuple[str, Side]] = set()
+        self.hidden: set[tuple[str, Side]] = set()
         """Replicas and tables that read other rows than their hashes say."""
         self.modified = 0.0
         self.now = 1_000_000.0
@@ -226,6 +227,8 @@ class ModelServers:
         self._step(f"checksum {side.value} of {tables.replica.name}")
         table = self.twins.tables[side].parts
         rows = sorted(row for key, part in table.items() if name_of(key) in parts for row in part)
+        if (tables.replica.name, side) in self.hidden:
+            raise RowsHidden("the user does not see all rows", remedy="Remove the row policy")
         return f"{rows}{' rotten' if (tables.replica.name, side) in self.rotten else ''}"
 
     def place(self, tables: TwinTables, side: Side) -> Side:

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from support.servers.plain_answer import asks_for_settings, settings_rows
+
 
 class DiskAnswers:
     """The disks of the replicas of one table, behind one HTTP interface.
@@ -49,6 +51,8 @@ class DiskAnswers:
 
     def rows(self, sql: str) -> list[list[str]]:
         """The rows of an answer, of a version that shows neither hashes nor detached parts."""
+        if asks_for_settings(sql):
+            return settings_rows()
         replica = re.search(r"replica_name = '([^']+)'", sql)
         if replica is None:
             return []

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from ...errors import RowsHidden
 from ...gates.gate import Refusal
 from ...journal.events import Event
 from .classify import Classification, TwinState, classify_recorded, classify_unrecorded
@@ -233,7 +234,20 @@ class PartitionMove:
             self._activity = [shard.servers.activity(tables, [self._id]) for tables in shard.tables]
 
     def _attach(self, stored: StoredRecord) -> None:
-        """Clone, compare on every replica, record the clones and drop the parts; undo a faulty ATTACH."""
+        """Clone, compare on every replica, record the clones and drop the parts; undo a faulty ATTACH.
+
+        Raises Refused, also if the rows cannot be compared because some are hidden from the user. Then the
+        ATTACH is undone, of an earlier run too.
+        """
+        try:
+            self._attach_and_compare(stored)
+        except Refused as refused:
+            if isinstance(refused.__cause__, RowsHidden):
+                partition = self._partition
+                undo_attach(partition, stored, partition.read()[0], refused.refusal.reason)
+            raise
+
+    def _attach_and_compare(self, stored: StoredRecord) -> None:
         partition, record = self._partition, stored.record
         partition.record_event(
             Event.ATTACHING, state=record.destination.value.upper(), parts=sorted(record.parts)

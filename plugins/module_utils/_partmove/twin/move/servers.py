@@ -33,7 +33,10 @@ class TwinServers(Protocol):
         """Return the activity in the two tables."""
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
-        """Return a checksum of all rows in these active parts, whatever the order of the rows."""
+        """Return a checksum of all rows in these active parts, whatever the order of the rows.
+
+        Raises RowsHidden if the server has rows in the parts that the user does not see.
+        """
 
     def attach(self, statement: AttachPartition) -> str:
         """Execute the statement, and wait for all replicas.

@@ -98,6 +98,41 @@ def test_rows_are_compared_if_the_option_asks_for_it(destination: Side) -> None:
         assert bench.twins.rows == bench.twins.inserted
 
 
+@pytest.mark.parametrize("stop_merges", [False, True])
+@pytest.mark.parametrize("destination", list(Side))
+def test_rows_that_are_hidden_from_the_user_keep_a_partition_where_it_is(
+    destination: Side, stop_merges: bool
+) -> None:
+    for replica, side in product(REPLICAS, Side):
+        bench = TwinBench(Twins(("a",), ("b", "c"), at=destination.other))
+        bench.servers.hidden = {(replica, side)}
+        report = bench.run(destination, checksums=True, stop_merges=stop_merges)
+        assert report.deferred[DAY].gate is GateName.TWIN_READY
+        assert report.deferred[DAY].reason == "the user does not see all rows"
+        assert not bench.records
+        assert not bench.twins.tables[destination].parts
+        assert not any(
+            "drop" in each and destination.other.value in each for each in bench.servers.statements
+        )
+        assert bench.run(destination).moved.keys() == {DAY}
+        assert bench.twins.rows == bench.twins.inserted
+
+
+def test_an_attach_of_a_killed_run_is_undone_if_rows_are_hidden() -> None:
+    bench = TwinBench(Twins(("a",)))
+    bench.servers.rotten = {(REPLICAS[0], Side.COLD)}
+    bench.servers.drop = lambda *_args: False  # type: ignore[method-assign]
+    bench.run(Side.COLD, checksums=True)
+    del bench.servers.drop
+    assert bench.records
+    bench.servers.hidden = {(REPLICAS[0], Side.HOT)}
+    report = bench.run(Side.COLD, checksums=True)
+    assert DAY in report.deferred
+    assert not bench.records
+    assert not bench.twins.tables[Side.COLD].parts
+    assert bench.twins.rows == bench.twins.inserted
+
+
 def test_the_source_is_read_before_the_attach() -> None:
     bench = TwinBench(Twins(("a",)))
     script = Script()
