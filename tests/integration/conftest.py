@@ -14,6 +14,8 @@ from kazoo.client import KazooClient
 
 from support.ansible.modules import Pair
 from support.memory.tables import Table, build_table
+from support.servers.ladder.rungs import rung
+from support.servers.modern.server import ENGINE
 from support.servers.zookeeper import Ensemble
 
 
@@ -38,3 +40,11 @@ def pair(
 def table(pair: Pair) -> Table:
     """A table with three partitions that every gate lets pass."""
     return build_table(pair.hot, f"{pair.base}/hits")
+
+
+@pytest.fixture(scope="module")
+def real_version(modern_version: str) -> str:
+    """The version of modern servers, where they are real: with native ports, config.d and all threads."""
+    if modern_version == ENGINE or not getattr(rung(modern_version), "real", True):
+        pytest.skip(f"there is no real server of ClickHouse {modern_version}")
+    return modern_version

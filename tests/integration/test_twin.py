@@ -10,7 +10,7 @@ import shutil
 import threading
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -21,9 +21,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import TwinServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
     AttachPartition,
-    DropPart,
-    SetMerges,
 )
+from support.ansible.dying_servers import DyingServers, run_until_killed
 from support.ansible.twin_runs import DAY, NEXT, ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.server import ModernServer, ModernShard, ModernShardMaker
@@ -31,8 +30,6 @@ from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
 pytestmark = [pytest.mark.ladder(real_only=True), pytest.mark.long(minutes=2)]
-
-T = TypeVar("T")
 
 COLUMNS = (
     "(day Date, id UInt32, INDEX by_id id TYPE minmax GRANULARITY 1,"
@@ -73,12 +70,8 @@ class Twin(ModernTables):
 
     def die(self, state: str, statements: int, *, given: bool) -> None:
         """Run until so many statements were given; the next one is the last, or is not given any more."""
-        servers, said = DyingServers(self.asked(), statements, given=given), None
-        try:
-            said = self.run(state, servers)
-        except Killed:
-            return
-        pytest.fail(f"the run ended before it could be killed: {said}")
+        servers = DyingServers(self.asked(), statements, given=given)
+        run_until_killed(lambda: self.run(state, servers))
 
     def run(self, state: str, servers: TwinServers) -> TwinReport:
         """Run with these servers, in this process."""
@@ -260,43 +253,6 @@ def test_merged_twin_comes_back(twin: Twin) -> None:
     answer = twin.call("hot")
     assert [each["parts"] for each in answer["moved"]] == [1], answer
     assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[1, 2], [1, 2]], [[], []])
-
-
-class Killed(BaseException):
-    """The process of the run is gone."""
-
-
-class DyingServers(HttpTwinServers):
-    """Gives so many statements, and then dies before or after the next one."""
-
-    def __init__(self, options: ClickHouseOptions, statements: int, *, given: bool) -> None:
-        super().__init__(options)
-        self._left = statements
-        self._is_dead = False
-        self._given = given
-
-    def attach(self, statement: AttachPartition) -> str:
-        """As the servers do, or die."""
-        return self._live(lambda: super(DyingServers, self).attach(statement))
-
-    def drop(self, statement: DropPart) -> bool:
-        """As the servers do, or die."""
-        return self._live(lambda: super(DyingServers, self).drop(statement))
-
-    def set_merges(self, statement: SetMerges) -> None:
-        """As the servers do; a process that is gone starts no merges."""
-        if self._is_dead:
-            raise Killed
-        super().set_merges(statement)
-
-    def _live(self, statement: Callable[[], T]) -> T:
-        if self._left:
-            self._left -= 1
-            return statement()
-        if self._given:
-            statement()
-        self._is_dead = True
-        raise Killed
 
 
 class ActingServers(HttpTwinServers):

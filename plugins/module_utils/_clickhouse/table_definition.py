@@ -14,8 +14,7 @@ from .._partmove.text import shown
 
 _TEXT = r"'(?:[^'\\]|\\.)*'"
 _ENGINE = re.compile(
-    r"(?P<name>Replicated[A-Za-z]*MergeTree)"
-    rf"(?P<open>\((?:(?P<path>{_TEXT}), (?P<replica>{_TEXT})(?:, )?)?)?(?P<rest>.*)",
+    rf"(?P<name>Replicated[A-Za-z]*MergeTree)(?P<open>\((?:(?P<path>{_TEXT}), {_TEXT}(?:, )?)?)?(?P<rest>.*)",
     re.DOTALL,
 )
 _AUXILIARY = re.compile(r"'(?P<name>[^/':]+):/.*'", re.DOTALL)
@@ -46,18 +45,11 @@ def definition_of(engine_full: str, create_table_query: str, table: str) -> str:
 
 
 def create_statement(
-    engine_full: str,
-    create_table_query: str,
-    table: str,
-    twin: str,
-    place: str,
-    replica: str,
-    *,
-    create: str = "CREATE TABLE",
+    engine_full: str, create_table_query: str, table: str, twin: str, place: str, replica: str
 ) -> str:
     """Return the CREATE statement of a twin: the definition of the table, at another place.
 
-    twin: database and name of the twin, quoted for SQL. place: ``ensemble:/path``. create: its first words.
+    twin: database and name of the twin, quoted for SQL. place: ``ensemble:/path``.
 
     >>> create_statement(
     ...     "ReplicatedMergeTree('/a', 'r1') ORDER BY d",
@@ -75,20 +67,7 @@ def create_statement(
     elif not rest.startswith(")"):
         rest = f", {rest}"
     arguments = f"({literal(place)}, {literal(replica)}"
-    return f"{create} {twin} {head[head.index('(') :]} ENGINE = {engine['name']}{arguments}{rest}"
-
-
-def path_and_replica(engine_full: str, table: str) -> tuple[str, str]:
-    """Return the path and the replica in the engine, with their macros. Raises FormatError without them.
-
-    >>> path_and_replica("ReplicatedMergeTree('/a/{uuid}', '{replica}') ORDER BY d", "db.t")
-    ('/a/{uuid}', '{replica}')
-    """
-    engine = _parsed(engine_full, table)
-    if engine["path"] is None:
-        raise FormatError(f"The engine of {table} has no path: {shown(engine_full)}", remedy=_REMEDY)
-    path, replica = (re.sub(r"\\(.)", r"\1", engine[each][1:-1]) for each in ("path", "replica"))
-    return path, replica
+    return f"CREATE TABLE {twin} {head[head.index('(') :]} ENGINE = {engine['name']}{arguments}{rest}"
 
 
 def ensemble_in(engine_full: str, table: str) -> str:

@@ -15,7 +15,7 @@ from .._partmove.text import first_few
 from .._partmove.twin.move.gates import first_difference
 from .._partmove.twin.move.tables import TwinReplica
 from .client import QueryRefused
-from .replicated_database import IF_MISSING, creation_settings
+from .replicated_database import refuse_new_twin
 from .table_definition import create_statement
 from .twin_servers import HttpTwinServers, TwinOfReplica
 
@@ -44,15 +44,6 @@ class TwinPlace(NamedTuple):
                 remedy=f"Put {PATH} into path, for example {PATH}_cold",
             )
 
-    def shared(self, path: str) -> str:
-        """Return the path of a twin with macros, for a table whose path has them."""
-        if PATH not in self.path:
-            raise PartMoveError(
-                f"In a database of the engine Replicated, all shards would have a twin at {self.path}",
-                remedy=f"Put {PATH} into path, for example {PATH}_cold",
-            )
-        return self.path.replace(PATH, path)
-
     def of(self, hot_path: str) -> str:
         """Return the path of the twin of a table. Raises PartMoveError for an invalid path."""
         path = self.path.replace(PATH, hot_path)
@@ -75,10 +66,8 @@ class TwinSteps(NamedTuple):
         """Create the twin. Raises PartMoveError if the server fails."""
         if not self.statement:
             return
-        client = self.server.client
-        settings = creation_settings(client) if self.server.shared else {}
         try:
-            client.execute(self.statement, **settings)
+            self.server.client.execute(self.statement)
         except QueryRefused as error:
             if error.code != _REPLICA_EXISTS:
                 raise
@@ -100,25 +89,15 @@ def plan_twins(
         TwinSteps(
             replica.name,
             each,
-            "" if each.found else _creation(each, place, path, replica.name),
+            "" if each.found else _creation(each, f"{place.ensemble}:{path}", replica.name),
         )
         for replica, each in zip(replicas, twins)
     ]
 
 
-def _creation(server: TwinOfReplica, place: TwinPlace, path: str, replica: str) -> str:
-    create = "CREATE TABLE"
-    if server.shared is not None:
-        path, replica, create = place.shared(server.shared.path), server.shared.replica, IF_MISSING
-    return create_statement(
-        server.engine,
-        server.create,
-        str(server.hot),
-        server.name,
-        f"{place.ensemble}:{path}",
-        replica,
-        create=create,
-    )
+def _creation(server: TwinOfReplica, place: str, replica: str) -> str:
+    refuse_new_twin(server.client, server.hot)
+    return create_statement(server.engine, server.create, str(server.hot), server.name, place, replica)
 
 
 def _refuse_different(server: TwinOfReplica, first: TwinOfReplica, place: str) -> None:

@@ -22,7 +22,6 @@ from .._partmove.twin.table.pair import EXCHANGEABLE, REPLICATED, TABLE, Located
 from .client import ClickHouseClient
 from .options import ClickHouseOptions
 from .pair_servers import HttpPairServers
-from .replicated_database import IF_MISSING
 from .twin_creation import TwinPlace
 from .twin_sql import table_condition
 
@@ -103,18 +102,18 @@ class TwinViews(HttpPairServers):
     def _names_in_front(self, found: LocatedTables) -> ViewNames:
         if found.away is None:
             raise _missing_twin(found)
+        if found.database_engine != EXCHANGEABLE:
+            raise PartMoveError(
+                f"{found.server}: the database {found.home.database} is of the engine"
+                f" {found.database_engine}, and names can be exchanged in {EXCHANGEABLE} only",
+                remedy="Read by a table beside the two, with in_front false",
+            )
         home, twin = found.home.name, found.away.name
         in_front = _match_template(self._name, home)
         candidates = [(home, self._name.replace(TABLE, home))]
         candidates += [(in_front, home)] if in_front else []
         for reading, hot in candidates:
             if self._twin.replace(TABLE, hot) == twin:
-                if found.database_engine != EXCHANGEABLE:
-                    raise PartMoveError(
-                        f"{found.server}: the database {found.home.database} is of the engine"
-                        f" {found.database_engine}, and names can be exchanged in {EXCHANGEABLE} only",
-                        remedy="Read by a table beside the two, with in_front false",
-                    )
                 return ViewNames(found.home.database, reading, hot, twin, hot)
         required = self._twin.replace(TABLE, candidates[0][1])
         raise PartMoveError(
@@ -135,7 +134,8 @@ class TwinViews(HttpPairServers):
         tables = "|".join(re.escape(each) for each in (names.hot, names.twin))
         engine = f"Merge({literal(names.database)}, {literal(f'^({tables})$')})"
         drop: tuple[str, ...] = ()
-        verb = IF_MISSING if found.database_engine == REPLICATED else "CREATE TABLE"
+        # One statement is for all replicas then: another one may have been carried out already.
+        verb = "CREATE TABLE IF NOT EXISTS" if found.database_engine == REPLICATED else "CREATE TABLE"
         if existing:
             ((kind, written),) = existing
             if kind != "Merge":

@@ -33,11 +33,16 @@ DAY, NEXT = "20240101", "20240102"
 
 
 class ModernTables:
-    """Tables on every replica of a shard, below a path of the hot ensemble that no other test has."""
+    """Tables on every replica of a shard, below a path of the hot ensemble that no other test has.
+
+    number: the macro {shard} of the servers.
+    """
+
+    number = "01"
 
     def __init__(self, shard: ModernShard, hot: Ensemble, base: str) -> None:
         self.shard = shard
-        self.first, self.second = shard.servers[:2]
+        self.first, self.second = shard.servers[0], shard.servers[-1]
         self.hot = hot
         self.base = base
         self.root = f"{base}/partmove"
@@ -63,7 +68,7 @@ class ModernTables:
 
     def shard_path(self, name: str) -> str:
         """The path of a table in the hot ensemble."""
-        return f"{self.base}/01/{name}"
+        return f"{self.base}/{self.number}/{name}"
 
     def definition(self, name: str, path: str, columns: str = "(day Date, id UInt32)") -> str:
         """The statement for a table by day, which is merged when it is told to, and not by itself."""

@@ -11,7 +11,6 @@ from typing import Any, cast
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import QueryRefused
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replicated_database import SharedPath
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_creation import (
     TwinPlace,
     TwinSteps,
@@ -35,77 +34,63 @@ class Server:
 
     label = "the server"
 
-    def __init__(self, refusal: QueryRefused | None = None) -> None:
+    def __init__(self, database: str = "Atomic", refusal: QueryRefused | None = None) -> None:
+        self.database = database
         self.refusal = refusal
-        self.given: list[tuple[str, dict[str, int]]] = []
+        self.given: list[str] = []
 
-    def rows(self, _sql: str) -> list[list[str]]:
-        return [["known"]]
+    def rows(self, sql: str) -> list[list[str]]:
+        assert "system.databases" in sql
+        return [[self.database]]
 
-    def execute(self, sql: str, **settings: int) -> None:
+    def execute(self, sql: str) -> None:
         if self.refusal:
             raise self.refusal
-        self.given.append((sql, settings))
+        self.given.append(sql)
 
 
 class Servers:
-    """Tables of a database of the engine Replicated, in place of servers."""
+    """Tables without twins, in place of servers."""
 
-    def __init__(self, server: Server, shared: SharedPath | None) -> None:
+    def __init__(self, server: Server) -> None:
         self.server = server
-        self.shared = shared
 
     def read_twin(self, path: str, replica: TwinReplica) -> TwinOfReplica:
         hot = TwinTable("db", "hits", "default", path, replica.name, "", 1, 1)
         query = f"CREATE TABLE db.hits (`d` Date) ENGINE = {ENGINE}"
-        return TwinOfReplica(cast("Any", self.server), hot, "db.hits_cold", ENGINE, query, None, self.shared)
+        return TwinOfReplica(cast("Any", self.server), hot, "db.hits_cold", ENGINE, query, None)
 
 
-def steps(server: Server, place: TwinPlace, shared: SharedPath | None) -> list[TwinSteps]:
+def steps(server: Server, place: TwinPlace) -> list[TwinSteps]:
     """The steps of a table with two replicas."""
     replicas = [TwinReplica("r1", ""), TwinReplica("r2", "")]
-    return plan_twins(cast("HttpTwinServers", Servers(server, shared)), "/t/u/01", replicas, place)
+    return plan_twins(cast("HttpTwinServers", Servers(server)), "/t/u/01", replicas, place)
 
 
-SHARED = SharedPath("/t/u/{shard}", "{replica}")
-
-
-def test_in_a_replicated_database_every_replica_has_the_same_statement() -> None:
+def test_each_replica_has_its_statement() -> None:
     server = Server()
-    found = steps(server, TwinPlace("cold", "{path}_cold"), SHARED)
-    for each in found:
-        each.carry_out()
-    statement = (
-        "CREATE TABLE IF NOT EXISTS db.hits_cold (`d` Date) ENGINE ="
-        " ReplicatedMergeTree('cold:/t/u/{shard}_cold', '{replica}') ORDER BY d"
-    )
-    given = {"database_replicated_allow_replicated_engine_arguments": 1}
-    assert server.given == [(statement, given)] * 2
-
-
-def test_in_other_databases_each_replica_has_its_own() -> None:
-    server = Server()
-    for each in steps(server, TwinPlace("cold", "{path}_cold"), None):
+    for each in steps(server, TwinPlace("cold", "{path}_cold")):
         each.carry_out()
     twin = (
         "CREATE TABLE db.hits_cold (`d` Date) ENGINE = ReplicatedMergeTree('cold:/t/u/01_cold', '{}')"
         " ORDER BY d"
     )
-    assert server.given == [(twin.replace("{}", each), {}) for each in ("r1", "r2")]
+    assert server.given == [twin.replace("{}", each) for each in ("r1", "r2")]
 
 
-def test_all_shards_of_a_replicated_database_cannot_have_one_path() -> None:
-    with pytest.raises(PartMoveError, match=r"all shards would have a twin at /cold"):
-        steps(Server(), TwinPlace("cold", "/cold"), SHARED)
+def test_a_table_in_a_replicated_database_gets_no_twin() -> None:
+    with pytest.raises(PartMoveError, match="of the engine Replicated"):
+        steps(Server("Replicated"), TwinPlace("cold", "{path}_cold"))
 
 
 @pytest.mark.parametrize(
     ("code", "remedy"), [(253, "If a twin at this path was dropped without SYNC"), (60, "Use a user")]
 )
 def test_a_twin_that_was_just_dropped_has_its_own_remedy(code: int, remedy: str) -> None:
-    server = Server(QueryRefused("the server", code, "Replica /t/u/01_cold/replicas/r1 already exists"))
+    text = "Replica /t/u/01_cold/replicas/r1 already exists"
+    server = Server(refusal=QueryRefused("the server", code, text))
     with pytest.raises(PartMoveError, match="already exists") as error:
-        steps(server, TwinPlace("cold", "{path}_cold"), None)[0].carry_out()
+        steps(server, TwinPlace("cold", "{path}_cold"))[0].carry_out()
     assert error.value.remedy.startswith(remedy)
 
 
