@@ -251,14 +251,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the ladder with each version; RUNGS="24.5 25.5" selects them, and for all modern tests."""
     real = os.environ.get("RUNGS", "").split()
     marker = metafunc.definition.get_closest_marker("ladder")
-    usual = [each for each in RUNGS if each.in_every_test]
+    usual = [each for each in RUNGS if each.in_every_test and each.real]
     versions = real or [each.name for each in usual]
     without_newest = marker is not None and marker.kwargs.get("real_only") and all(map(_is_here, usual))
     if "real_rung" in metafunc.fixturenames:
-        metafunc.parametrize("real_rung", [each for each in versions if each != ENGINE], indirect=True)
+        with_server = [each for each in versions if each != ENGINE and rung(each).real]
+        metafunc.parametrize("real_rung", with_server, indirect=True)
     if (real or marker) and "modern_version" in metafunc.fixturenames:
         # All of these files with each version take too long for every run.
-        of_twins = real or [versions[-1], *([] if without_newest else [ENGINE])]
+        oldest = [RUNGS[0].name] if metafunc.definition.get_closest_marker("oldest") else []
+        of_twins = real or [versions[-1], *([] if without_newest else [ENGINE]), *oldest]
         metafunc.parametrize("modern_version", of_twins, indirect=True, scope="module")
 
 

@@ -167,7 +167,7 @@ def test_product_reads_rows_and_errors(modern: ModernShard, modern_version: str)
     assert (int(number), letter) == (0, "ü")
     assert version.startswith(f"{modern_version}.")
     assert list(client(first).stream("SELECT toUInt8(1) AS one")) == [{"one": 1}]
-    client(first).execute("SELECT throwIf(getSetting('alter_sync') != 2)", alter_sync=2)
+    client(first).execute("SELECT throwIf(getSetting('max_threads') != 3)", max_threads=3)
     with pytest.raises(QueryRefused, match=r"code 60: Unknown table .* \(UNKNOWN_TABLE\)\. Use") as caught:
         client(first).rows("SELECT * FROM nowhere")
     assert caught.value.code == 60

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a real server has in its configuration besides what an engine in a process of its own has."""
+"""What is in the configuration of servers of some versions and not of others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,21 @@ from collections.abc import Mapping
 from xml.sax.saxutils import escape
 
 _NEWER_MERGE_TREE = {
+    "max_cleanup_delay_period": (23, 6),
+    "cleanup_thread_preferred_points_per_iteration": (23, 6),
+    "max_merge_selecting_sleep_ms": (23, 6),
     "max_postpone_time_for_failed_replicated_fetches_ms": (25, 4),
     "max_postpone_time_for_failed_replicated_merges_ms": (25, 4),
     "max_postpone_time_for_failed_replicated_tasks_ms": (25, 4),
 }
-"""Settings of tables, and the first version that knows each; a server refuses one that it does not know."""
+"""Settings of tables, and a version that knows each, and no older one of the ladder does.
+
+A server refuses a setting that it does not know.
+"""
+
+_PAUSES = (23, 6)
+_WITHOUT_PAUSES = {"merge_selecting_sleep_ms": 3000, "cleanup_delay_period": 3}
+"""For versions before _PAUSES, which do both at one pace, also for a table that has nothing to do."""
 
 
 def users_xml(users: Mapping[str, str]) -> str:
@@ -34,8 +44,9 @@ def users_xml(users: Mapping[str, str]) -> str:
 def known_merge_tree(version: str, settings: Mapping[str, int | str]) -> dict[str, int | str]:
     """Those of the settings that a version such as 24.8 knows."""
     year, month = (int(number) for number in version.split(".")[:2])
+    pace = {} if (year, month) >= _PAUSES else _WITHOUT_PAUSES
     return {
-        name: value
+        name: pace.get(name, value)
         for name, value in settings.items()
         if (year, month) >= _NEWER_MERGE_TREE.get(name, (0, 0))
     }

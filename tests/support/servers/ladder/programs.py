@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 
+from support.servers.downloads import NotToBeHad
 from support.servers.ladder import launch
 from support.servers.ladder.rungs import rung
 
@@ -42,10 +43,13 @@ def command(version: str, program: Program, *arguments: str) -> tuple[str, ...]:
     version: such as 24.8.
 
     Raises:
-        NotToBeHad: this machine does not have the version.
+        NotToBeHad: this machine does not have the version, or the version has clickhouse-local alone.
     """
     name, entry_point = program.value
-    library = str(rung(version).library())
+    wanted = rung(version)
+    if not wanted.real:
+        raise NotToBeHad(f"there is no {name} {wanted.version}")
+    library = str(wanted.library())
     return (sys.executable, "-S", launch.__file__, library, entry_point, name, *arguments)
 
 

@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Real ClickHouse servers of several versions, got once from the Python package index and kept below build.
+"""ClickHouse of several versions, got once from the Python package index and kept below build.
 
-Releases of chdb before 4 hold the whole multi-tool of ClickHouse in one library, with its entry points.
+Releases of chdb from 2 to 3 hold the whole multi-tool of ClickHouse in one library, with its entry points:
+real servers. Older ones hold the part of it that clickhouse-local needs.
 
 Usage: python -m support.servers.ladder.rungs [VERSION …], such as 24.8; without any, those of `make test`.
 """
@@ -34,6 +35,7 @@ class Rung(NamedTuple):
     sha256: of the wheel.
     stable: whether the library needs no certain version of Python.
     in_every_test: whether `make test` runs tests with it.
+    real: whether the library holds the server; otherwise it holds clickhouse-local, which is made one.
     """
 
     version: str
@@ -41,6 +43,7 @@ class Rung(NamedTuple):
     sha256: str
     stable: bool = False
     in_every_test: bool = False
+    real: bool = True
 
     @property
     def name(self) -> str:
@@ -53,7 +56,7 @@ class Rung(NamedTuple):
         return FOLDER / self.version
 
     def library(self) -> Path:
-        """The library that holds the server.
+        """The library that holds the server, or clickhouse-local.
 
         Raises:
             NotToBeHad: there is none, with what `provide` found out, or Python cannot load it.
@@ -91,6 +94,19 @@ class Rung(NamedTuple):
 
 
 RUNGS = (
+    Rung(
+        "22.12.1.1",
+        "0.8.0",
+        "80b91c8063c7485b54af442b47161efaf2763c7726edb00a45cf9a3c054bca42",
+        in_every_test=True,
+        real=False,
+    ),
+    Rung(
+        "23.6.1.1", "0.15.0", "1132dbb506bdc1dd40ba2966094a014b57d2bfd2132fbf7509a10bf0b5f6f9c0", real=False
+    ),
+    Rung(
+        "23.10.1.1", "1.4.1", "5cf61e9b791f85ae98a7150f27512d45316775ffc452d98f16222fc47d1b876e", real=False
+    ),
     Rung("24.5.1.1", "2.0.4", "f2881e588ec1bb0086188119b2f2eb4a1d01e71b9546969d25b90538afd5d7f3"),
     Rung(
         "24.8.4.1",
@@ -139,7 +155,7 @@ def _server_library(folder: Path) -> Path | None:
 
 
 def _download(wanted: Rung, folder: Path) -> Path:
-    """Get the wheel, 140 to 180 MB; pip refuses it where its hash is another one."""
+    """Get the wheel, 110 to 180 MB; pip refuses it where its hash is another one."""
     requirements = folder / "requirements.txt"
     requirements.write_text(f"chdb=={wanted.chdb} --hash=sha256:{wanted.sha256}\n")
     platforms = [f"--platform={each}" for each in _PLATFORMS]

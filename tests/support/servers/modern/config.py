@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -31,7 +31,6 @@ _SERVER: Mapping[str, int | str] = {
     "timezone": "UTC",
     # None in chDB; without them replicated tables stay read-only.
     "background_schedule_pool_size": 16,
-    "background_pool_size": 2,
     "background_fetches_pool_size": 2,
     "background_move_pool_size": 1,
     "background_common_pool_size": 2,
@@ -40,25 +39,40 @@ _SERVER: Mapping[str, int | str] = {
 }
 
 
+@dataclass(frozen=True)
+class OwnElements:
+    """What the configuration has of one kind of servers alone.
+
+    more: further elements.
+    background_pool_size: threads that merge.
+    """
+
+    more: str = ""
+    background_pool_size: int = 2
+
+
+_OF_THE_NEWEST = OwnElements()
+
+
 def config_xml(
     log: Path,
     zookeeper: ZooKeeperSource,
     auxiliary: Mapping[str, ZooKeeperSource],
-    sessions_path: str,
+    sessions_path: str | None,
     macros: Mapping[str, str],
     merge_tree: Mapping[str, int | str],
     *,
-    more: str = "",
+    own: OwnElements = _OF_THE_NEWEST,
 ) -> str:
     """Return the text of the file.
 
     auxiliary: name → ensemble; tables are in one of them by the path "name:/path".
     sessions_path: a path of its own. A server ends other sessions that are noted there as those of its UUID,
-        which all these servers share. So it need not wait until those of before a SIGKILL expire.
+        which all these servers share. So it need not wait until those of before a SIGKILL expire. Versions
+        before 24 know no such path.
     merge_tree: all settings of tables.
-    more: further elements.
     """
-    own = replace(zookeeper, sessions_path=sessions_path)
+    hot = replace(zookeeper, sessions_path=sessions_path)
     others = "\n".join(
         replace(source, sessions_path=sessions_path).xml(name) for name, source in auxiliary.items()
     )
@@ -69,8 +83,8 @@ def config_xml(
         <level>debug</level>
         <log>{log}</log>
     </logger>
-{_elements(_SERVER)}
-{own.xml()}
+{_elements({**_SERVER, "background_pool_size": own.background_pool_size})}
+{hot.xml()}
     <auxiliary_zookeepers>
 {others}
     </auxiliary_zookeepers>
@@ -80,7 +94,7 @@ def config_xml(
     <merge_tree>
 {_elements(merge_tree)}
     </merge_tree>
-{more}\
+{own.more}\
 </clickhouse>
 """
 

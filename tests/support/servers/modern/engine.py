@@ -68,7 +68,7 @@ class Engine:
         connection = self._library.connect(self._place)
         try:
             if settings:
-                connection.query(_set(settings), "Null")
+                connection.query(f"SET {setting_assignments(settings)}", "Null")
             return bytes(connection.query(sql, form).bytes())
         except RuntimeError as error:
             raise QueryFailed(str(error)) from None
@@ -86,13 +86,18 @@ class Engine:
             self.run(f"DETACH TABLE {quoted(database, '`')}.{quoted(table, '`')}")
 
 
-def _set(settings: Mapping[str, str]) -> str:
+def setting_assignments(settings: Mapping[str, str]) -> str:
+    """What follows SET in a statement.
+
+    Raises:
+        QueryFailed: a name is that of no setting.
+    """
     for name in settings:
         if not _NAME.fullmatch(name):
             raise QueryFailed(
                 f"Code: {_BAD_ARGUMENTS}. DB::Exception: {name!r} is no setting. (BAD_ARGUMENTS)"
             )
-    return "SET " + ", ".join(f"{name} = {quoted(value)}" for name, value in settings.items())
+    return ", ".join(f"{name} = {quoted(value)}" for name, value in settings.items())
 
 
 def quoted(text: str, mark: str = "'") -> str:

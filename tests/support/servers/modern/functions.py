@@ -65,24 +65,33 @@ def replace_functions(library: Path, functions: Functions, host: str, port: int)
         FunctionsNotFound: a function is too small for what replaces it.
     """
     base = _loaded_at(library)
-    # For as long as the process lives: what a function gives away is never given back.
-    nothing = ctypes.create_string_buffer(_CREDENTIALS_BYTES)
-    _KEPT.append(nothing)
-    _write(base, functions.credentials, _returned_pointer(ctypes.addressof(nothing)))
-    _write(base, functions.address, _returned_string(host, port))
-    _write(base, functions.scheme, _returned_string("http"))
+    _write(base, functions.credentials, give_zeros())
+    _write(base, functions.address, give_string(host, port))
+    _write(base, functions.scheme, give_string("http"))
     _write(base, functions.has_zookeeper, _HAS_ZOOKEEPER)
 
 
+def overwrite(start: int, code: bytes) -> None:
+    """Put other machine code at an address of this process."""
+    page = start & -_PAGE
+    size = start + len(code) - page
+    _protect(page, size, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    ctypes.memmove(start, code, len(code))
+    _protect(page, size, mmap.PROT_READ | mmap.PROT_EXEC)
+
+
 _KEPT: list[object] = []
+"""For as long as the process lives: what a function gives away is never given back."""
 
 
-def _returned_pointer(address: int) -> bytes:
-    """Machine code: rax is the address, rdx, where the control block would be, is zero."""
-    return b"\x48\xb8" + struct.pack("<Q", address) + b"\x31\xd2\xc3"
+def give_zeros() -> bytes:
+    """Machine code: rax points to credentials of nobody, rdx, where the control block would be, is zero."""
+    nothing = ctypes.create_string_buffer(_CREDENTIALS_BYTES)
+    _KEPT.append(nothing)
+    return b"\x48\xb8" + struct.pack("<Q", ctypes.addressof(nothing)) + b"\x31\xd2\xc3"
 
 
-def _returned_string(text: str, port: int | None = None) -> bytes:
+def give_string(text: str, port: int | None = None) -> bytes:
     """Machine code: fill in the string that rdi points to, and the port after it, and give rdi back.
 
     The characters are in the string itself, up to 22; its last byte is their number.
@@ -113,12 +122,7 @@ def _write(base: int, function: Function, code: bytes) -> None:
         raise FunctionsNotFound(
             f"the function at {function.start:#x} has {function.size} bytes, not {len(code)}"
         )
-    start = base + function.start
-    page = start & -_PAGE
-    size = start + len(code) - page
-    _protect(page, size, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-    ctypes.memmove(start, code, len(code))
-    _protect(page, size, mmap.PROT_READ | mmap.PROT_EXEC)
+    overwrite(base + function.start, code)
 
 
 def _protect(page: int, size: int, rights: int) -> None:

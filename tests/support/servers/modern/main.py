@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from support.servers.modern.engine import Engine
 from support.servers.modern.functions import Function, Functions
-from support.servers.modern.parts_exchange import PartsExchange
+from support.servers.modern.parts_exchange import PartsExchange, parts_of
 from support.servers.modern.sql_interface import SqlInterface
 
 
@@ -59,7 +59,7 @@ def main(settings: Settings) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     engine = Engine(Path(settings.library), settings.functions, "127.0.0.1", settings.interserver_port)
     # Listens before tables are loaded: from then on other replicas find this one.
-    exchange = PartsExchange(settings.interserver_port, engine)
+    exchange = PartsExchange(settings.interserver_port, parts_of(engine))
     engine.open(Path(settings.data), Path(settings.config))
     Thread(target=exchange.serve_forever, daemon=True).start()
     if (version := engine.version()) != settings.version:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -36,22 +36,31 @@ class NoSuchPart(Exception):
     """This replica cannot give the part away; the text is for the log of the one that asked."""
 
 
+class Part(NamedTuple):
+    """A part on disk: its folder, its type such as Compact, and its UUID, of zeros if it has none."""
+
+    folder: Path
+    kind: str
+    uuid: str
+
+
+PartFinder = Callable[[str, str], Part]
+"""Finds a part by the path of the replica in ZooKeeper and its own name, also one that is outdated.
+
+Raises NoSuchPart or QueryFailed.
+"""
+
+
 class PartsExchange(ThreadingHTTPServer):
     """Listens on 127.0.0.1; each fetch has a thread of its own."""
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int, engine: Engine) -> None:
+    def __init__(self, port: int, find: PartFinder) -> None:
         """Begin to listen."""
-        self.engine = engine
+        self.find = find
         super().__init__(("127.0.0.1", port), _Fetch)
-
-
-class _Part(NamedTuple):
-    folder: Path
-    kind: str
-    uuid: str
 
 
 class _Fetch(BaseHTTPRequestHandler):
@@ -67,7 +76,7 @@ class _Fetch(BaseHTTPRequestHandler):
                 raise NoSuchPart(f"this server only answers {_ENDPOINT}, and was asked for {self.path}")
             if given.get("compress", "false") != "false":
                 raise NoSuchPart("this server does not compress what it sends")
-            part = _find(self.server.engine, endpoint.removeprefix(_ENDPOINT), given["part"])
+            part = self.server.find(endpoint.removeprefix(_ENDPOINT), given["part"])
             body = b"".join(_contents(part))
         except (NoSuchPart, QueryFailed, OSError) as error:
             self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, str(error).encode())
@@ -85,21 +94,25 @@ class _Fetch(BaseHTTPRequestHandler):
         """Say nothing: the replica that fetches logs it."""
 
 
-def _find(engine: Engine, replica: str, name: str) -> _Part:
-    """Look up a part by the path of the replica in ZooKeeper and its own name; also one that is outdated."""
-    found = engine.run(
-        "SELECT path, part_type, uuid FROM system.parts WHERE (database, table) IN ("
-        f"SELECT database, table FROM system.replicas WHERE replica_path = {quoted(replica)})"
-        f" AND name = {quoted(name)}",
-        "JSONCompactEachRow",
-    )
-    if not found:
-        raise NoSuchPart(f"no part {name} in {replica}")
-    folder, kind, uuid = json.loads(found.splitlines()[0])
-    return _Part(Path(folder), kind, uuid)
+def parts_of(engine: Engine) -> PartFinder:
+    """Find parts by the system tables of the engine."""
+
+    def find(replica: str, name: str) -> Part:
+        found = engine.run(
+            "SELECT path, part_type, uuid FROM system.parts WHERE (database, table) IN ("
+            f"SELECT database, table FROM system.replicas WHERE replica_path = {quoted(replica)})"
+            f" AND name = {quoted(name)}",
+            "JSONCompactEachRow",
+        )
+        if not found:
+            raise NoSuchPart(f"no part {name} in {replica}")
+        folder, kind, uuid = json.loads(found.splitlines()[0])
+        return Part(Path(folder), kind, uuid)
+
+    return find
 
 
-def _contents(part: _Part) -> Iterator[bytes]:
+def _contents(part: Part) -> Iterator[bytes]:
     """The answer to a fetch: what the part is, then the files of each projection, then its own."""
     with ExitStack() as stack:
         # All are opened first: the engine may delete a part at any time, but not what is open.

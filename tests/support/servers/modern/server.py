@@ -10,14 +10,17 @@ import sys
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from pathlib import Path
 from typing import Protocol
 
 from support.servers.clickhouse_config import ServerPorts, ZooKeeperSource, server_elements
 from support.servers.ladder.config import known_merge_tree, users_xml
+from support.servers.ladder.local import main as local_main
 from support.servers.ladder.programs import ENVIRONMENT, Program, command
+from support.servers.ladder.rungs import rung
 from support.servers.modern import main
-from support.servers.modern.config import MERGE_TREE, config_xml
+from support.servers.modern.config import MERGE_TREE, OwnElements, config_xml
 from support.servers.modern.library import CLICKHOUSE_VERSION, engine_library
 from support.servers.ports import ReservedPorts
 from support.servers.process import ServerProcess
@@ -27,6 +30,23 @@ ENGINE = "26.9"
 """The version of the engine that the process of `main` makes a server."""
 
 _TESTS = Path(__file__).resolve().parents[3]
+
+_OLDER_NAMES = {"alter_sync": "replication_alter_partitions_sync"}
+"""Settings by their newer names, and the names that every version knows."""
+
+
+class _Kind(Enum):
+    """What a server is made of: the newest engine, the program clickhouse-server, or clickhouse-local."""
+
+    ENGINE = auto()
+    REAL = auto()
+    LOCAL = auto()
+
+
+def _kind(version: str) -> _Kind:
+    if version == ENGINE:
+        return _Kind.ENGINE
+    return _Kind.REAL if rung(version).real else _Kind.LOCAL
 
 
 @dataclass(frozen=True)
@@ -38,7 +58,8 @@ class ModernOptions:
     macros: values for {shard}, {replica} and the like in table paths.
     merge_tree: settings of tables, over those that make a server do everything soon.
     users: name → password; each may do everything.
-    version: 26.9, an engine that is made a server here, or a rung of the ladder, such as 24.8: a real server.
+    version: 26.9, an engine that is made a server here, or a rung of the ladder: from 24.5 on a real server,
+        before that one that is made of clickhouse-local.
     """
 
     zookeeper: ZooKeeperSource
@@ -61,6 +82,7 @@ class ModernServer(SqlServer):
             NotToBeHad: this machine does not have the version of the options.
         """
         self.options = options
+        self._kind = _kind(options.version)
         reserved = ReservedPorts()
         take = reserved.take
         self.ports = ServerPorts(http=take(), tcp=take(), interserver=take())
@@ -69,14 +91,22 @@ class ModernServer(SqlServer):
         self._sessions_path = f"/clickhouse/sessions/{name}-{uuid.uuid4().hex[:12]}"
         self._write()
 
+    def execute(self, sql: str, **settings: int | str) -> str:
+        """Run one statement, as `SqlServer.execute` does; `alter_sync` is known to every version."""
+        return super().execute(sql, **{_OLDER_NAMES.get(name, name): each for name, each in settings.items()})
+
     def parts(self, table: str) -> list[str]:
         """Names of the active parts of a table, in order."""
         return [name for (name,) in self.query(_parts("name", table))]
 
     def knows(self, setting: str) -> bool:
         """Whether the version has a setting, of any kind; a statement with another one is refused."""
-        kinds = ("settings", "merge_tree_settings", "server_settings")
-        return any(self.query(f"SELECT name FROM system.{kind} WHERE name = '{setting}'") for kind in kinds)
+        kinds = "('settings', 'merge_tree_settings', 'server_settings')"
+        # Versions before 23 lack the last of them.
+        tables = self.query(f"SELECT name FROM system.tables WHERE database = 'system' AND name IN {kinds}")
+        return any(
+            self.query(f"SELECT name FROM system.{table} WHERE name = '{setting}'") for (table,) in tables
+        )
 
     def part_folder(self, table: str, part: str) -> Path:
         """Where an active part is on disk."""
@@ -85,37 +115,47 @@ class ModernServer(SqlServer):
     def _process(self, name: str, folder: Path) -> ServerProcess:
         log = folder / "clickhouse-server.log"
         version = self.options.version
-        if version == ENGINE:
-            started: tuple[str, ...] = (sys.executable, "-S", main.__file__, str(folder / "server.json"))
-            environment: Mapping[str, str] = {"PYTHONPATH": str(_TESTS)}
-        else:
+        if self._kind == _Kind.REAL:
             started = command(version, Program.SERVER, f"--config-file={folder / 'config.xml'}")
-            environment = ENVIRONMENT
+            environment: Mapping[str, str] = ENVIRONMENT
+        else:
+            program = main if self._kind == _Kind.ENGINE else local_main
+            started = (sys.executable, "-S", str(program.__file__), str(folder / "server.json"))
+            environment = {"PYTHONPATH": str(_TESTS)}
         return ServerProcess(f"ClickHouse {version} server {name}", started, log, environment)
 
     def _write(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        options = self.options
-        is_engine = options.version == ENGINE
-        text = config_xml(
-            self.process.log,
-            options.zookeeper,
-            options.auxiliary,
-            self._sessions_path,
-            options.macros,
-            known_merge_tree(options.version, {**MERGE_TREE, **options.merge_tree}),
-            more="" if is_engine else server_elements(self.folder, self.ports),
+        options, config = self.options, self.folder / "config.xml"
+        config.write_text(
+            config_xml(
+                self.process.log,
+                options.zookeeper,
+                options.auxiliary,
+                None if self._kind == _Kind.LOCAL else self._sessions_path,
+                options.macros,
+                known_merge_tree(options.version, {**MERGE_TREE, **options.merge_tree}),
+                own=self._own_elements(),
+            )
         )
-        config = self.folder / "config.xml"
-        config.write_text(text)
-        if is_engine:
-            self._write_settings(config)
-        else:
+        if self._kind == _Kind.REAL:
             (self.folder / "users.xml").write_text(users_xml(options.users))
+        elif self._kind == _Kind.LOCAL:
+            self._local_settings(config).write(self.folder / "server.json")
+        else:
+            self._engine_settings(config).write(self.folder / "server.json")
 
-    def _write_settings(self, config: Path) -> None:
+    def _own_elements(self) -> OwnElements:
+        if self._kind == _Kind.REAL:
+            return OwnElements(server_elements(self.folder, self.ports))
+        if self._kind == _Kind.LOCAL:
+            # With fewer threads these versions refuse the default settings of tables.
+            return OwnElements(f"    <path>{self.data_dir}/</path>\n", background_pool_size=16)
+        return OwnElements()
+
+    def _engine_settings(self, config: Path) -> main.Settings:
         library, functions = engine_library()
-        settings = main.Settings(
+        return main.Settings(
             library=str(library),
             functions=functions,
             version=CLICKHOUSE_VERSION,
@@ -125,7 +165,20 @@ class ModernServer(SqlServer):
             interserver_port=self.interserver_port,
             users=self.options.users,
         )
-        settings.write(self.folder / "server.json")
+
+    def _local_settings(self, config: Path) -> local_main.Settings:
+        version = rung(self.options.version)
+        return local_main.Settings(
+            library=str(version.library()),
+            version=version.version,
+            folder=str(self.folder),
+            data=str(self.data_dir),
+            config=str(config),
+            http_port=self.http_port,
+            interserver_port=self.interserver_port,
+            macros=self.options.macros,
+            users=self.options.users,
+        )
 
 
 class ModernShard(SqlServers[ModernServer]):

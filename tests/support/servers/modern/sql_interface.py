@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from support.servers.modern.engine import Engine, QueryFailed
+from support.servers.modern.engine import QueryFailed
 
 _AUTHENTICATION_FAILED = 516
 _OF_THE_INTERFACE = frozenset(
@@ -20,13 +21,24 @@ _OF_THE_INTERFACE = frozenset(
 """Parameters that are not settings. An answer is always sent when the statement has come to its end."""
 
 
+class RunsStatements(Protocol):
+    """An engine inside this process."""
+
+    def run(self, sql: str, form: str = ..., settings: Mapping[str, str] | None = None) -> bytes:
+        """Run a statement and return what it gives, in the format that it names or in `form`.
+
+        Raises:
+            QueryFailed: the engine refuses it, or a setting.
+        """
+
+
 class SqlInterface(ThreadingHTTPServer):
     """Listens on 127.0.0.1; each request has a thread of its own."""
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int, engine: Engine, version: str, users: Mapping[str, str]) -> None:
+    def __init__(self, port: int, engine: RunsStatements, version: str, users: Mapping[str, str]) -> None:
         """Begin to listen; `users` has a password for each name, "" where none is needed."""
         self.engine = engine
         self.version = version
