@@ -1,0 +1,118 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Twins of tables with several disks: parts of a partition are on some of them, and stay there."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from support.ansible.twin_runs import DAY, ModernTables
+from support.servers.clickhouse_config import ZooKeeperSource
+from support.servers.modern.drop_in import disks_element, write_drop_in
+from support.servers.modern.server import ModernServer, ModernShard, modern_shard
+from support.servers.zookeeper import Ensemble
+
+pytestmark = pytest.mark.ladder(real_only=True)
+
+POLICIES = {
+    "jbod": {"main": ["first", "second"]},
+    "tiers": {"fast": ["default"], "slow": ["second"]},
+    # It has the volume of the default policy, so that a table may change to it.
+    "wide": {"default": ["default"], "slow": ["second"]},
+}
+
+
+@pytest.fixture(scope="module")
+def disks(
+    real_version: str,
+    hot_ensemble: Ensemble,
+    cold_ensemble: Ensemble,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[ModernShard]:
+    """Two servers with the same policies, each with its own disks."""
+    hot, cold = ZooKeeperSource(hot_ensemble.connect_string), ZooKeeperSource(cold_ensemble.connect_string)
+    shard = modern_shard(tmp_path_factory.mktemp("disks"), hot, {"cold": cold}, version=real_version)
+    for server in shard.servers:
+        write_drop_in(server, "disks", disks_element(server, POLICIES))
+    with shard:
+        yield shard
+
+
+class Place(ModernTables):
+    """A table with a policy on each replica."""
+
+    def __init__(self, shard: ModernShard, hot: Ensemble, base: str) -> None:
+        super().__init__(shard, hot, base)
+        self.name = f"t_{uuid.uuid4().hex[:8]}"
+        self.cold = f"{self.name}_cold"
+        self.path = self.shard_path(self.name)
+
+    def create(self, *policies: str) -> None:
+        """Create the table, with four parts of a partition."""
+        for server, policy in zip(self.shard.servers, policies, strict=True):
+            self.create_at(server, self.name, self.path, policy)
+        for number in range(4):
+            self.insert_into(self.name, number)
+
+    def create_at(self, server: ModernServer, name: str, path: str, policy: str) -> None:
+        server.execute(f"{self.definition(name, path)}, storage_policy = '{policy}'")
+
+    def disks_of(self, table: str) -> list[Mapping[str, str]]:
+        """Of each replica the disks of parts, by what the parts contain."""
+        parts = f"SELECT hash_of_all_files, disk_name FROM system.parts WHERE active AND table = '{table}'"
+        return [dict(server.query(parts)) for server in self.shard.servers]
+
+    def move_to(self, state: str) -> dict[str, Any]:
+        return self.move(shard_paths=[self.path], state=state)
+
+
+@pytest.fixture
+def place(disks: ModernShard, hot: Ensemble, base: str) -> Place:
+    return Place(disks, hot, base)
+
+
+@pytest.mark.parametrize("policy", ["jbod", "tiers"])
+def test_parts_stay_on_their_disks(place: Place, policy: str) -> None:
+    place.create(policy, policy)
+    if policy == "tiers":
+        # Only one replica has moved a part.
+        place.first.execute(f"ALTER TABLE {place.name} MOVE PART '{DAY}_1_1_0' TO VOLUME 'slow'")
+    before = place.disks_of(place.name)
+    assert len(set(before[0].values())) == 2, before
+    assert place.give_twins(place.path)["changed"]
+    assert place.move_to("cold")["counts"]["moved"] == 1
+    assert (place.disks_of(place.name), place.disks_of(place.cold)) == ([{}, {}], before)
+    if policy == "tiers":
+        # What is cold may go to a slower disk, and comes back from there.
+        place.second.execute(f"ALTER TABLE {place.cold} MOVE PARTITION ID '{DAY}' TO VOLUME 'slow'")
+        before[1] = dict.fromkeys(before[1], "second")
+    assert place.move_to("hot")["counts"]["moved"] == 1
+    assert (place.disks_of(place.name), place.disks_of(place.cold)) == (before, [{}, {}])
+    assert place.ids(place.name) == [[0, 1, 2, 3]] * 2
+
+
+def test_replicas_with_different_policies_are_refused(place: Place) -> None:
+    place.create("default", "wide")
+    refused = place.give_twins(place.path)
+    assert "storage_policy = 'wide' and storage_policy = 'default'" in refused["msg"], refused
+    assert not refused["changed"]
+    place.first.execute(f"ALTER TABLE {place.name} MODIFY SETTING storage_policy = 'wide'")
+    assert place.give_twins(place.path)["changed"]
+    assert place.move_to("cold")["counts"]["moved"] == 1
+
+
+def test_a_twin_with_another_policy_is_refused(place: Place) -> None:
+    place.create("tiers", "tiers")
+    for server in place.shard.servers:
+        place.create_at(server, place.cold, f"cold:{place.path}_cold", "jbod")
+    differ = "differ: storage_policy = 'tiers' and storage_policy = 'jbod'"
+    assert differ in place.give_twins(place.path)["msg"]
+    answer = place.move_to("cold")
+    assert [each["gate"] for each in answer["deferred"]] == ["twin_alike"], answer
+    assert differ in answer["deferred"][0]["reason"], answer
