@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from .._partmove.formats.layout import DEFAULT_ENSEMBLE
 from .._partmove.formats.sql import literal
 from .client import ClickHouseClient
+from .system_tables import columns_of
 
 _AUXILIARY_ENGINE = r"^Replicated[A-Za-z]*MergeTree\\(\'([^/\':]+):/"
 """SQL text of a pattern for the beginning of ``engine_full`` of tables in auxiliary ensembles."""
@@ -29,12 +30,7 @@ _BY_NAME = (
 
 def reports_ensembles(client: ClickHouseClient) -> bool:
     """Whether system.replicas of this version has the name of the ensemble (from 23.5 on)."""
-    return bool(
-        client.rows(
-            "SELECT name FROM system.columns WHERE database = 'system' AND table = 'replicas'"
-            " AND name = 'zookeeper_name'"
-        )
-    )
+    return "zookeeper_name" in columns_of(client, "replicas")
 
 
 def auxiliary_tables(client: ClickHouseClient) -> Mapping[tuple[str, str], str]:

@@ -16,6 +16,7 @@ from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import DEFAULT_ENSEMBLE
 from .auxiliary import reports_ensembles
 from .client import ClickHouseClient, QueryRefused
+from .system_tables import columns_of
 from .versions import release_of
 
 # Most servers answer at once; the threads wait for the others concurrently.
@@ -38,10 +39,7 @@ _SHOW_ALL = (
     "GRANT SHOW TABLES ON *.* and SELECT ON system.* to the user, and remove row policies and allow_databases"
     " of the user"
 )
-_LATER_TABLES = (
-    "SELECT name FROM system.tables WHERE database = 'system' AND name IN ('detached_tables',"
-    " 'detached_parts')"
-)
+_LATER_TABLES = ("detached_tables", "detached_parts")
 _DETACHED_TABLES = "SELECT DISTINCT database, table FROM system.detached_tables"
 _KEYS = (
     "SELECT r.database, r.table, r.zookeeper_name, r.zookeeper_path, t.partition_key, t.sorting_key"
@@ -77,7 +75,7 @@ def _query(client: ClickHouseClient) -> ServerAnswer:
 def _answer(client: ClickHouseClient) -> ServerAnswer:
     release = release_of(client.version(), client.label)
     rows, hidden = _replicas(client)
-    later = {str(name) for (name,) in client.rows(_LATER_TABLES)}
+    later = {each for each in _LATER_TABLES if columns_of(client, each)}
     detached = None
     if "detached_tables" in later:
         detached = tuple(f"{database}.{table}" for database, table in client.rows(_DETACHED_TABLES))

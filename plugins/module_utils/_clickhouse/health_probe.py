@@ -27,6 +27,7 @@ from .auxiliary import auxiliary_tables
 from .census_servers import hidden_tables
 from .client import ClickHouseClient, QueryRefused
 from .server_probe import HttpServerProbe
+from .system_tables import columns_of
 from .system_zookeeper import SystemZookeeper
 
 _FAILING_ENTRIES = 100
@@ -120,10 +121,8 @@ class HttpHealthProbe:
 
     def _tables(self) -> Mapping[TableKey, tuple[DiskTable, str]]:
         """Return the tables without their partitions, each with its folder; "" for an unknown folder."""
-        columns = self._client.rows(
-            "SELECT name FROM system.columns WHERE database = 'system' AND table = 'tables'"
-        )
-        folder = next((sql for name, sql in _FOLDERS.items() if [name] in columns), "''")
+        columns = columns_of(self._client, "tables")
+        folder = next((sql for name, sql in _FOLDERS.items() if name in columns), "''")
         rows = self._client.rows(
             f"SELECT database, name, engine, position(engine_full, ' TTL ') > 0, {folder} FROM system.tables"
             " WHERE engine LIKE '%MergeTree' AND database != 'system' ORDER BY database, name"
@@ -136,10 +135,7 @@ class HttpHealthProbe:
     def _detached(
         self, folders: Mapping[TableKey, str], *, read_disk: bool
     ) -> Mapping[TableKey, frozenset[str] | None]:
-        known = self._client.rows(
-            "SELECT name FROM system.columns WHERE database = 'system' AND table = 'detached_parts'"
-        )
-        if known:
+        if columns_of(self._client, "detached_parts"):
             found: dict[TableKey, set[str]] = {key: set() for key in folders}
             for database, table, name in self._client.rows(
                 "SELECT database, table, name FROM system.detached_parts"

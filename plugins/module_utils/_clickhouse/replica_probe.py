@@ -15,6 +15,7 @@ from .._partmove.patched.audit.evidence import DiskParts, ServerTable
 from .client import ClickHouseClient
 from .options import ClickHouseOptions
 from .replica_table import ReplicaClients, Rows, query_replica
+from .system_tables import columns_of
 
 
 class _Abilities(NamedTuple):
@@ -95,13 +96,9 @@ class HttpReplicaProbe:
     def _abilities_of(self, client: ClickHouseClient) -> _Abilities:
         known = self._abilities.get(client.label)
         if known is None:
-            rows = client.rows(
-                "SELECT table, name FROM system.columns WHERE database = 'system' AND name IN"
-                " ('hash_of_all_files', 'name') AND table IN ('parts', 'detached_parts')"
-            )
             known = _Abilities(
-                part_hashes=["parts", "hash_of_all_files"] in rows,
-                detached_parts=["detached_parts", "name"] in rows,
+                part_hashes="hash_of_all_files" in columns_of(client, "parts"),
+                detached_parts=bool(columns_of(client, "detached_parts")),
             )
             self._abilities[client.label] = known
         return known

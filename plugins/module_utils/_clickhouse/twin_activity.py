@@ -17,6 +17,7 @@ from .._partmove.formats.sql import is_one_of, literal
 from .._partmove.text import shortened
 from .._partmove.twin.move.tables import ActivityInProgress, TwinTables
 from .client import ClickHouseClient
+from .system_tables import columns_of
 from .twin_sql import begins_with, pair_condition
 
 _NOT_WRITABLE = {
@@ -51,8 +52,7 @@ def read_activity(
         f"SELECT table, type, new_part_name FROM system.replication_queue WHERE {names}"
     ):
         _add_queued(f"the queue of {table} has {kind} {part}", part, partition_ids, of_table, of_partition)
-    known = _known_columns(client)
-    for table, part, disk in _moves(client, names) if "moves" in known else ():
+    for table, part, disk in _moves(client, names) if columns_of(client, "moves") else ():
         _add_queued(
             f"{part} of {table} moves to the disk {disk}", part, partition_ids, of_table, of_partition
         )
@@ -64,18 +64,8 @@ def read_activity(
         {each: sorted(of_partition[each]) for each in partition_ids},
         free,
         float(now),
-        {**_not_writable(client, known.get("disks", frozenset())), **_copy_reason(client, tables)},
+        {**_not_writable(client, columns_of(client, "disks")), **_copy_reason(client, tables)},
     )
-
-
-def _known_columns(client: ClickHouseClient) -> dict[str, set[str]]:
-    """Return the columns of the system tables that differ between versions, by table."""
-    known: dict[str, set[str]] = defaultdict(set)
-    for table, column in client.rows(
-        "SELECT table, name FROM system.columns WHERE database = 'system' AND table IN ('disks', 'moves')"
-    ):
-        known[table].add(column)
-    return known
 
 
 def _moves(client: ClickHouseClient, names: str) -> list[list[str]]:

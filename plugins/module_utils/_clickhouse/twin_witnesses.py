@@ -17,6 +17,7 @@ from .._partmove.twin.move.tables import TwinReplica, TwinTable, TwinTables
 from .._partmove.twin.table.pair import TABLE
 from .auxiliary import auxiliary_tables, children_in
 from .client import ClickHouseClient
+from .system_tables import columns_of
 from .twin_activity import partition_of
 from .twin_servers import HttpTwinServers
 from .twin_sql import OWN_ROWS
@@ -66,12 +67,7 @@ class HttpTwinWitnesses(HttpTwinServers):
 
 
 def _reads_all_ensembles(client: ClickHouseClient) -> bool:
-    return bool(
-        client.rows(
-            "SELECT name FROM system.columns WHERE database = 'system' AND table = 'zookeeper'"
-            " AND name = 'zookeeperName'"
-        )
-    )
+    return "zookeeperName" in columns_of(client, "zookeeper")
 
 
 def statements_of(tables: TwinTables, check: ManualCheck) -> list[str]:

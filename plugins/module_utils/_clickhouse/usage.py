@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from .._partmove.formats.sql import identifier
 from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient
+from .system_tables import columns_of
 
 READ_DAYS = 7
 """The number of past days in which reads are counted."""
@@ -126,11 +127,7 @@ def _rows(client: ClickHouseClient, tables: _Tables, sql: str) -> Iterator[Parti
 
 def _has_log(client: ClickHouseClient) -> bool:
     """Whether the version logs partitions, and the log is on: this server has finished queries in it."""
-    columns = client.rows(
-        "SELECT count() FROM system.columns"
-        " WHERE database = 'system' AND table = 'query_log' AND name = 'partitions'"
-    )
-    if not int(columns[0][0]):
+    if "partitions" not in columns_of(client, "query_log"):
         return False
     return bool(client.rows(f"SELECT 1 FROM system.query_log WHERE {_FINISHED} LIMIT 1"))
 

@@ -54,8 +54,9 @@ MODERN: Answers = {
     "count() FROM system.tables": [["3"]],
     "is_readonly FROM system.replicas": [[HITS, "r1", 0], [TWIN, "r1", 0], [OTHER, "r1", 0]],
     "EXISTS": [[0]],
-    "name IN ('detached_tables'": [["detached_tables"], ["detached_parts"]],
-    "name = 'zookeeper_name'": [["zookeeper_name"]],
+    "table = 'detached_tables'": [["database"], ["table"]],
+    "table = 'detached_parts'": [["database"], ["table"]],
+    "table = 'replicas'": [["zookeeper_name"]],
     "INNER JOIN system.tables": [
         ["db", "hits", "default", HITS, "day", "id"],
         ["db", "hits_cold", "cold", TWIN, "day", "id"],
