@@ -22,6 +22,7 @@ from .config.files import Config
 from .config.local_files import ConfigFiles
 from .config.names import AUXILIARY_ELEMENT
 from .config.zookeeper_element import ElementContent, Node
+from .system_tables import columns_of
 from .versions import require_auxiliary_tables
 
 _UNSUPPORTED_METHOD = 1
@@ -133,12 +134,7 @@ class EnsembleOfServer:
         return tuple(Node(str(host), str(port)) for host, port in rows)
 
     def _has_column(self, table: str, column: str) -> bool:
-        return bool(
-            self._client.rows(
-                "SELECT name FROM system.columns WHERE database = 'system'"
-                f" AND table = {literal(table)} AND name = {literal(column)}"
-            )
-        )
+        return column in columns_of(self._client, table)
 
 
 def _is_foreign(connected: Node, desired: Sequence[Node]) -> bool:
