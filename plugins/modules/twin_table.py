@@ -22,6 +22,7 @@ notes:
     M(olap.partmove.clickhouse_config).
   - The user of O(clickhouse) needs the privilege C(CREATE TABLE), and has to be allowed to read the database
     C(system).
+  - A table in a database of the engine C(Replicated) is refused, because servers cannot alter its twin.
   - A twin is never altered or dropped. After an C(ALTER) of a table run the same C(ALTER) on its twin.
 author:
   - olap.partmove contributors (@olap-partmove)

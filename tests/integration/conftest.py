@@ -45,6 +45,6 @@ def table(pair: Pair) -> Table:
 @pytest.fixture(scope="module")
 def real_version(modern_version: str) -> str:
     """The version of modern servers, where they are real: with native ports, config.d and all threads."""
-    if modern_version == ENGINE or not getattr(rung(modern_version), "real", True):
+    if modern_version == ENGINE or not rung(modern_version).real:
         pytest.skip(f"there is no real server of ClickHouse {modern_version}")
     return modern_version

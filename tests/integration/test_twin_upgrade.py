@@ -41,7 +41,7 @@ def older(real_version: str) -> str:
     for each in RUNGS:
         if each.name == real_version:
             break
-        if getattr(each, "real", True):
+        if each.real:
             before.append(each)
     usual = [each for each in before if each.in_every_test] or before
     if not usual:
