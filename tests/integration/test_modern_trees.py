@@ -20,6 +20,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.auxiliar
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.census_servers import query_servers
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import ClickHouseClient
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.sent_settings import (
+    SENT,
+    KnownSettings,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import read_usage
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import Places
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
@@ -39,6 +43,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.ta
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.ansible.calls import Call, run_modules
+from support.files.versions_page import features
 from support.memory.tables import read_tree
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.kazoo_client import connected
@@ -310,6 +315,13 @@ def test_merges_of_a_table_in_an_auxiliary_ensemble_are_passed_by(
     assert [each["reason"] for each in refused["passed_by"]] == [
         f"{ground.base}/{ground.tables.cold} is no table with replicas in hot"
     ]
+
+
+def test_a_version_has_what_the_page_says(modern: ModernShard, modern_version: str) -> None:
+    server, known = client_of(modern), KnownSettings()
+    found = {each.name: "yes" if server.rows(each.sql) else "no" for each in features()}
+    assert found == {each.name: each.cells[modern_version] for each in features()}
+    assert all(known.name_of(server, each) in each.names for each in SENT)
 
 
 def test_parts_of_a_partition_are_merged(

@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from .._partmove.formats.sql import identifier, literal
 from .client import QueryRefused
+from .options import ClickHouseOptions
 from .replica_probe import HttpReplicaProbe
 from .replica_table import query_replica
+from .sent_settings import EVERY_REPLICA, THROW_IF_NOOP, KnownSettings
 
 _NOT_ASSIGNED = 388
 """Error code of an OPTIMIZE that found nothing to do at this moment."""
@@ -34,6 +36,10 @@ class PartitionOnReplica(NamedTuple):
 class HttpMergeServers(HttpReplicaProbe):
     """Queries and merges over the HTTP interface. Raises PartMoveError as its base class does."""
 
+    def __init__(self, options: ClickHouseOptions) -> None:
+        super().__init__(options)
+        self._settings = KnownSettings()
+
     def server(self, shard_path: str, replica: str, host: str) -> str:
         """Return the name of the replica's server, one for all its tables; ``host`` as in `read_state`."""
         return self._client(shard_path, replica, host).label
@@ -43,8 +49,8 @@ class HttpMergeServers(HttpReplicaProbe):
         client = self._client(shard_path, replica, host)
         of_partition = f"active AND partition_id = {literal(partition)}"
         parts = {"parts": f"name, '', '', '' FROM system.parts WHERE {of_partition}"}
-        queue = {"queue": "toString(is_leader), toString(queue_size), '', ''"}
-        rows = query_replica(client, shard_path, replica, parts, own=queue).rows
+        load = {"queue": "toString(is_leader), toString(queue_size), '', ''"}
+        rows = query_replica(client, shard_path, replica, parts, own=load).rows
         ((is_leader, queue, *_empty),) = rows["queue"]
         ((merges,),) = client.rows("SELECT count() FROM system.merges")
         names = tuple(name for name, *_empty in rows["parts"])
@@ -58,12 +64,10 @@ class HttpMergeServers(HttpReplicaProbe):
         client = self._client(shard_path, replica, host)
         table = query_replica(client, shard_path, replica, {})
         name = f"{identifier(table.database)}.{identifier(table.name)}"
+        name_of = self._settings.name_of
+        settings = {name_of(client, EVERY_REPLICA): 0, name_of(client, THROW_IF_NOOP): 1}
         try:
-            client.execute(
-                f"OPTIMIZE TABLE {name} PARTITION ID {literal(partition)} FINAL",
-                replication_alter_partitions_sync=0,
-                optimize_throw_if_noop=1,
-            )
+            client.execute(f"OPTIMIZE TABLE {name} PARTITION ID {literal(partition)} FINAL", **settings)
         except QueryRefused as error:
             if error.code != _NOT_ASSIGNED:
                 raise

@@ -14,6 +14,7 @@ from .._partmove.formats.sql import literal
 from .._partmove.formats.znode_text import ZnodeText
 from .client import ClickHouseClient
 from .options import ClickHouseOptions
+from .sent_settings import EVERY_REPLICA, KnownSettings
 from .versions import require_auxiliary_tables
 
 Rows = Mapping[str, list[list[str]]]
@@ -49,10 +50,12 @@ class TwinClients:
     """The clients for servers whose tables can be in an auxiliary ensemble.
 
     unverified: the same clients, also those of servers of other versions.
+    settings: the names of settings on these servers.
     """
 
     def __init__(self, options: ClickHouseOptions) -> None:
         self.unverified = ReplicaClients(options)
+        self.settings = KnownSettings()
         self._versions: dict[str, str] = {}
 
     @property
@@ -61,13 +64,15 @@ class TwinClients:
         return dict(sorted(self._versions.items()))
 
     def of(self, shard_path: str, replica: str, host: str) -> ClickHouseClient:
-        """Return the client for a replica, as `ReplicaClients.of` does. Queries its version once.
+        """Return the client for a replica, as `ReplicaClients.of` does. Queries version and settings once.
 
-        Raises VersionRefused if tables of the server cannot be in an auxiliary ensemble.
+        Raises VersionRefused if tables of the server cannot be in an auxiliary ensemble, and PartMoveError if
+        its statements cannot wait for every replica.
         """
         client = self.unverified.of(shard_path, replica, host)
         require_auxiliary_tables(client)
         self._versions[client.label] = client.version()
+        self.settings.name_of(client, EVERY_REPLICA)
         return client
 
 
