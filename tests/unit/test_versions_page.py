@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_act
     _COPY,
     _NOT_WRITABLE,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_sql import PROJECTIONS
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import _EVERY_ROW
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.versions import (
     OLDEST_WITH_AUXILIARY_TABLES,
 )
@@ -47,7 +47,7 @@ def test_a_feature_of_the_page_is_asked_for(feature: Feature) -> None:
 
 def test_the_page_has_what_is_asked_for() -> None:
     names = {each.name.split(".")[-1] for each in features()}
-    assert names >= {*SENT_NAMES, PROJECTIONS, _COPY, *_NOT_WRITABLE}
+    assert names >= {*SENT_NAMES, *_EVERY_ROW, _COPY, *_NOT_WRITABLE}
     columns = {
         name
         for text in SOURCES.values()
@@ -62,7 +62,7 @@ def test_the_page_has_what_is_asked_for() -> None:
 def test_the_page_has_every_setting_of_statements() -> None:
     section = PAGE.read_text(encoding="utf-8").partition("## Settings that statements carry\n")[2]
     rows = re.findall(r"^\| (`.+?) \| \d \|", section.partition("\n## ")[0], flags=re.MULTILINE)
-    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == {*SENT_NAMES, PROJECTIONS}
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == {*SENT_NAMES, *_EVERY_ROW}
 
 
 @pytest.mark.parametrize("source", sorted(SOURCES))
