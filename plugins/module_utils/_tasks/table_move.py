@@ -46,7 +46,7 @@ class TableMove:
         paths = given_shard_paths(params["shard_paths"])
         for each in paths:
             self._place.of(each)
-        self._place.refuse_shared(self._shard_paths)
+        self._place.refuse_shared(paths)
         self._reports = [TableSwitchReport(each) for each in paths]
         self._twins: list[tuple[str, TwinSteps]] = []
         self._check_mode = False

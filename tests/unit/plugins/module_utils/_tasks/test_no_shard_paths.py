@@ -40,3 +40,11 @@ def test_an_empty_list_is_refused(task: Callable[[Mapping[str, Any]], object]) -
     with pytest.raises(PartMoveError, match="shard_paths is empty, so no table would be inspected"):
         task(PARAMS)
     task({**PARAMS, "shard_paths": ["/clickhouse/tables/01/hits"]})
+
+
+def test_a_whole_table_and_another_one_cannot_have_twins_at_one_path() -> None:
+    paths = ["/clickhouse/tables/01/hits", "/clickhouse/tables/02/hits"]
+    TableMove({**PARAMS, "shard_paths": paths})
+    TableMove({**PARAMS, "shard_paths": paths[:1], "path": "/cold"})
+    with pytest.raises(PartMoveError, match="would have the same path /cold"):
+        TableMove({**PARAMS, "shard_paths": paths, "path": "/cold"})
