@@ -7,7 +7,7 @@
 Usage: python -S fork_launch.py LIBRARY ENTRY-POINT NAME-OF-PROGRAM
 
 Each line of standard input is a call, in JSON: arguments, environment, cwd. The answer is a line of standard
-output, in JSON: the exit status, and what the program wrote.
+output, in JSON: the exit status, and what the program wrote; or, of a program that was not called, the error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ import json
 import os
 import sys
 import tempfile
+import traceback
 from typing import Any
+
+NOT_CALLED = 127
+"""The exit status of a process in which the program was not called; it has written why."""
 
 
 def main() -> None:
@@ -38,15 +42,17 @@ def main() -> None:
 
 
 def _call(called: Any, arguments: list[str], given: dict[str, Any], output: int) -> None:
-    status = 1
+    status = NOT_CALLED
     try:
-        os.chdir(given["cwd"])
-        os.environ.update(given["environment"])
         for stream in (1, 2):
             os.dup2(output, stream)
+        os.chdir(given["cwd"])
+        os.environ.update(given["environment"])
         argv = (ctypes.c_char_p * (len(arguments) + 1))(*map(os.fsencode, arguments), None)
         status = int(called(len(arguments), argv))
         ctypes.CDLL(None).fflush(None)
+    except BaseException:  # noqa: BLE001 - this process must not go on as its parent does
+        os.write(output, traceback.format_exc().encode())
     finally:
         os._exit(status & 0xFF)
 

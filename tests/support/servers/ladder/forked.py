@@ -38,6 +38,7 @@ class ForkedProgram:
 
     def __init__(self, version: str, program: Program) -> None:
         name, entry_point = program.value
+        self._name = name
         self._process = subprocess.Popen(
             [sys.executable, "-S", fork_launch.__file__, str(rung(version).library()), entry_point, name],
             stdin=subprocess.PIPE,
@@ -54,7 +55,11 @@ class ForkedProgram:
         self._process.communicate()
 
     def call(self, arguments: Sequence[str], environment: Mapping[str, str], cwd: Path) -> Ended:
-        """Call the program and wait for its end."""
+        """Call the program and wait for its end.
+
+        Raises:
+            RuntimeError: it was not called, such as without the folder `cwd`; with the error.
+        """
         given = {
             "arguments": list(arguments),
             "environment": {**ENVIRONMENT, **environment},
@@ -64,7 +69,10 @@ class ForkedProgram:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(given) + "\n")
         self._process.stdin.flush()
-        return Ended(**json.loads(self._process.stdout.readline()))
+        ended = Ended(**json.loads(self._process.stdout.readline()))
+        if ended.status == fork_launch.NOT_CALLED:
+            raise RuntimeError(f"{self._name} was not called: {ended.written}")
+        return ended
 
 
 def forked_or_skip(version: str, program: Program) -> ForkedProgram:
