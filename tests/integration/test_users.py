@@ -279,4 +279,5 @@ def test_a_setting_of_a_statement_that_may_not_be_changed_leaves_nothing(
     pair = Pair(guarded, hot, base, guarded.user(settings="alter_sync = 1 CONST"))
     (deferred,) = pair.go("cold")["deferred"]
     assert "Setting alter_sync should not be changed" in deferred["reason"]
+    assert deferred["remedy"].startswith("Let the user change alter_sync: readonly = 2 instead of 1, and no")
     assert (pair.ids(pair.name), pair.ids(f"{pair.name}_cold")) == ([[1, 2, 3]] * 2, [[], []])

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .._partmove.errors import PartMoveError, RowsHidden
+from .._partmove.errors import NotPermitted, PartMoveError
 from .._partmove.formats.sql import identifier, is_one_of, literal
 from .._partmove.twin.move.statements import AttachPartition, DropPart, SetMerges
 from .._partmove.twin.move.tables import (
@@ -38,8 +38,12 @@ DEFAULT_TWIN = f"{TABLE}_cold"
 
 _NOT_DROPPED = frozenset({232, 384})
 """Codes of a DROP PART without effect: no such active part, or a merge or mutation has the part."""
-_NOT_DONE = frozenset({36, 48, 62, 122, 243, 497})
-"""Codes of an ATTACH that the server refused before any effect: wrong argument, no room or no permission."""
+_NOT_DONE = frozenset({36, 48, 62, 122, 243})
+"""Codes of an ATTACH that the server refused before any effect: wrong argument, or no room."""
+_NOT_PERMITTED = frozenset({164, 452, 497})
+"""Codes of a statement without effect: a user with readonly, a setting that may not be changed, no right."""
+NO_PART = "no part"
+"""A text that names no part in any version."""
 _EVERY_ROW = (PROJECTIONS, "apply_deleted_mask")
 """Settings that are 0 for a query over all rows of parts: it reads no projection, and leaves no row out."""
 _WAIT_FOR_ALL = 2
@@ -163,6 +167,11 @@ class HttpTwinServers:
             f"SELECT name FROM system.columns WHERE {table_condition(table)}"
             " AND default_kind NOT IN ('ALIAS', 'EPHEMERAL') ORDER BY position"
         )
+        if not columns:
+            raise NotPermitted(
+                f"{client.label} does not show the user any column of {table}",
+                remedy=f"GRANT SELECT ON {table.sql_name} to the user",
+            )
         # The hash of a list of values is NULL if one of the values is NULL.
         row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
         in_parts = is_one_of("name", parts)
@@ -174,7 +183,7 @@ class HttpTwinServers:
         # Afterwards: a part that was merged meanwhile has hidden no row.
         ((written, active),) = client.rows(f"{rows} AND {table_condition(table)}")
         if int(active) == len(parts) and int(count) != int(written):
-            raise RowsHidden(
+            raise NotPermitted(
                 f"{client.label} has {int(written):,} rows in parts of {table}, and the user sees"
                 f" {int(count):,} of them",
                 remedy="Remove row policies on both tables from the user (SHOW ROW POLICIES), or move without"
@@ -183,13 +192,23 @@ class HttpTwinServers:
         return f"{count} rows {total}"
 
     def attach(self, statement: AttachPartition) -> str:
-        """Implement `TwinServers.attach`. Any error besides _NOT_DONE leaves the outcome unknown."""
-        try:
-            self._execute_everywhere(statement)
-        except QueryRefused as error:
-            if error.code not in _NOT_DONE:
-                raise
-            return error.text
+        """Implement `TwinServers.attach`. Any error besides _NOT_DONE leaves the outcome unknown.
+
+        Raises NotPermitted, with nothing attached, unless the user may also drop the parts: otherwise the
+        rows would stay in both tables.
+        """
+        source = DropPart(statement.tables, statement.destination.other, NO_PART)
+        # There is no such part, so that an error is certain; which one shows whether the user may drop parts.
+        for each in (source, statement):
+            try:
+                self._execute_everywhere(each)
+            except QueryRefused as error:
+                if error.code in _NOT_PERMITTED:
+                    raise NotPermitted(error.message, remedy=error.remedy) from error
+                if each is statement:
+                    if error.code not in _NOT_DONE:
+                        raise
+                    return error.text
         return ""
 
     def drop(self, statement: DropPart) -> bool:

@@ -68,8 +68,8 @@ class LeaseHeld(PartMoveError):
     """Another run holds the lock of the shard path."""
 
 
-class RowsHidden(PartMoveError):
-    """The user may read only some rows of the parts of a table, so that a comparison would be partial."""
+class NotPermitted(PartMoveError):
+    """The server does not let the user do or see something; the message names it. Nothing was changed."""
 
 
 class NoSuchReplica(PartMoveError):

@@ -17,7 +17,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError, RowsHidden
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    NotPermitted,
+    PartMoveError,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, UnlimitedPace
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
@@ -228,7 +231,7 @@ class ModelServers:
         table = self.twins.tables[side].parts
         rows = sorted(row for key, part in table.items() if name_of(key) in parts for row in part)
         if (tables.replica.name, side) in self.hidden:
-            raise RowsHidden("the user does not see all rows", remedy="Remove the row policy")
+            raise NotPermitted("the user does not see all rows", remedy="Remove the row policy")
         return f"{rows}{' rotten' if (tables.replica.name, side) in self.rotten else ''}"
 
     def place(self, tables: TwinTables, side: Side) -> Side:

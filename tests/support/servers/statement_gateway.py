@@ -14,6 +14,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import NO_PART
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.sql import literal
+
 _SECONDS = 600.0
 _PASSED_ON = frozenset({"x-clickhouse-exception-code", "content-type"})
 
@@ -102,7 +105,7 @@ class StatementGateway:
         with self._guard:
             if " ATTACH PARTITION " in sql:
                 self._attaches, self._drops = self._attaches + 1, 0
-            elif " DROP PART " in sql:
+            elif " DROP PART " in sql and literal(NO_PART) not in sql:
                 self._drops += 1
             else:
                 return None

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...errors import RowsHidden
+from ...errors import NotPermitted
 from ...gates.gate import Refusal
 from ...journal.events import Event
 from .classify import Classification, TwinState, classify_recorded, classify_unrecorded
@@ -236,13 +236,13 @@ class PartitionMove:
     def _attach(self, stored: StoredRecord) -> None:
         """Clone, compare on every replica, record the clones and drop the parts; undo a faulty ATTACH.
 
-        Raises Refused, also if the rows cannot be compared because some are hidden from the user. Then the
-        ATTACH is undone, of an earlier run too.
+        Raises Refused, also if the user may not carry out a statement, or not see all rows that are to be
+        compared. Then the ATTACH is undone, of an earlier run too.
         """
         try:
             self._attach_and_compare(stored)
         except Refused as refused:
-            if isinstance(refused.__cause__, RowsHidden):
+            if isinstance(refused.__cause__, NotPermitted):
                 partition = self._partition
                 undo_attach(partition, stored, partition.read()[0], refused.refusal.reason)
             raise

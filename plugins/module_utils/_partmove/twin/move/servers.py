@@ -35,14 +35,15 @@ class TwinServers(Protocol):
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
         """Return a checksum of all rows in these active parts, whatever the order of the rows.
 
-        Raises RowsHidden if the server has rows in the parts that the user does not see.
+        Raises NotPermitted if the user does not see all rows of the parts.
         """
 
     def attach(self, statement: AttachPartition) -> str:
         """Execute the statement, and wait for all replicas.
 
         The server does not clone a part again that an earlier ATTACH cloned. Returns "" after success, or the
-        reason if the server reports that the statement had no effect.
+        reason if the server reports that the statement had no effect. Raises NotPermitted if the user lacks a
+        right to this statement, or to the DROP PART that follows.
         """
 
     def drop(self, statement: DropPart) -> bool:
