@@ -200,11 +200,20 @@ def modern_version(request: pytest.FixtureRequest) -> str:
 
 
 def _had(version: Rung) -> Rung:
+    """Return the version, or skip the test where this machine does not have it."""
+    reason = _absence(version)
+    if reason:
+        pytest.skip(f"NOT RUN: ClickHouse {version.version}: {reason}")
+    return version
+
+
+def _absence(version: Rung) -> str:
+    """Why this machine has no server of the version; empty if it has one."""
     try:
         version.library()
     except NotToBeHad as error:
-        pytest.skip(f"NOT RUN: ClickHouse {version.version}: {error}")
-    return version
+        return str(error)
+    return ""
 
 
 @pytest.fixture
@@ -239,28 +248,20 @@ def modern(
         yield shard
 
 
-def _is_here(version: Rung) -> bool:
-    try:
-        version.library()
-    except NotToBeHad:
-        return False
-    return True
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the ladder with each version; RUNGS="24.5 25.5" selects them, and for all modern tests."""
     real = os.environ.get("RUNGS", "").split()
     marker = metafunc.definition.get_closest_marker("ladder")
     usual = [each for each in RUNGS if each.in_every_test and each.real]
     versions = real or [each.name for each in usual]
-    without_newest = marker is not None and marker.kwargs.get("real_only") and all(map(_is_here, usual))
     if "real_rung" in metafunc.fixturenames:
         with_server = [each for each in versions if each != ENGINE and rung(each).real]
         metafunc.parametrize("real_rung", with_server, indirect=True)
     if (real or marker) and "modern_version" in metafunc.fixturenames:
         # All of these files with each version take too long for every run.
         oldest = [RUNGS[0].name] if metafunc.definition.get_closest_marker("oldest") else []
-        of_twins = real or [versions[-1], *([] if without_newest else [ENGINE]), *oldest]
+        is_enough = marker is not None and marker.kwargs.get("real_only") and not _absence(usual[-1])
+        of_twins = real or [usual[-1].name, *([] if is_enough else [ENGINE]), *oldest]
         metafunc.parametrize("modern_version", of_twins, indirect=True, scope="module")
 
 
