@@ -37,18 +37,21 @@ def server(real_rung: Rung, hot: Ensemble, tmp_path: Path) -> Iterator[ModernSer
         yield shard.servers[0]
 
 
-def reload(server: ModernServer, member: Member, *, check: bool = False) -> dict[str, Any]:
-    """What config_reload answers once the file of the server has the ensemble."""
-    port = member.files.ports.client
-    source = ZooKeeperSource(f"127.0.0.1:{port}")
+def write(server: ModernServer, member: Member) -> None:
+    """Let the file of the server have the ensemble, by this member of it."""
+    source = ZooKeeperSource(member.address)
     (server.folder / "config.d" / "cold.xml").write_text(
         '<clickhouse><auxiliary_zookeepers replace="replace">'
         f"{source.xml('cold')}</auxiliary_zookeepers></clickhouse>"
     )
+
+
+def reload(server: ModernServer, member: Member, *, check: bool = False) -> dict[str, Any]:
+    """What config_reload answers."""
     options = {
         "clickhouse": {"host": "127.0.0.1", "port": server.http_port},
         "name": "cold",
-        "nodes": [{"host": "127.0.0.1", "port": port}],
+        "nodes": [{"host": "127.0.0.1", "port": member.files.ports.client}],
         "preprocessed": [str(server.data_dir / "preprocessed_configs" / "config.xml")],
     }
     (result,) = run_modules(Call("config_reload", options, check_mode=check))
@@ -62,22 +65,35 @@ def test_a_server_takes_over_an_ensemble_and_its_other_members_without_a_restart
     with pytest.raises(QueryError):
         server.execute(table)
     pid = server.pid
-    member, other, _third = cold.members
+    # Without the leader the others would serve nobody for a moment.
+    member, other = cold.followers()
     # Servers that read their files every two seconds have read this one by now, or have not.
-    changed = {True} if server.knows("config_reload_interval_ms") else {True, False}
-    assert reload(server, member, check=True)["changed"] in changed
-    if changed == {True}:
+    reads_seldom = server.knows("config_reload_interval_ms")
+    changed = {True} if reads_seldom else {True, False}
+    write(server, member)
+    checked = reload(server, member, check=True)
+    assert checked["changed"] in changed, checked
+    if reads_seldom:
         with pytest.raises(QueryError):
             server.execute(table)
     done = reload(server, member)
-    assert done["changed"] in changed
+    assert done["changed"] in changed, done
     assert (done["restart_needed"], done["read"]) == (False, True), done
     server.execute(table)
     server.execute("INSERT INTO t VALUES (1)")
-    assert not reload(server, member)["changed"]
+    again = reload(server, member)
+    assert (again["failed"], again["changed"]) == (False, False), again
+
+    other.kill()
+    write(server, other)
+    refused = reload(server, other)
+    assert refused["failed"], refused
+    assert "cannot connect to an ensemble of its new configuration: " in refused["msg"]
+    cold.heal()
+    # The one member does not serve any more, and nobody else makes the server try the other.
     member.kill()
     done = reload(server, other)
-    assert done["changed"] in changed
-    assert (done["restart_needed"], done["read"]) == (False, True), done
+    assert (done["failed"], done["changed"]) == (False, True), done
+    assert (done["restart_needed"], done["read"], done["connected"]) == (False, True, [other.address]), done
     server.execute("INSERT INTO t VALUES (2)")
     assert (server.value("SELECT count() FROM t"), server.pid) == (2, pid)

@@ -4,8 +4,13 @@
 
 """Checks whether a running server uses an auxiliary ensemble as desired, and reloads its configuration.
 
-There are two sources: the preprocessed configuration file of the server, if this runs on its host, and
+There are three sources: the preprocessed configuration file of the server, if this runs on its host;
+``system.zookeeper_connection`` for the member that a session is with, in versions from 2023 on; and
 ``system.zookeeper`` for any ensemble, in versions from the middle of 2025 on.
+
+The file alone proves little: a server writes it before it connects to changed members. If none of these
+members answers, SYSTEM RELOAD CONFIG fails, and the server keeps the former members, even unreachable ones,
+until the next SYSTEM RELOAD CONFIG.
 """
 
 from __future__ import annotations
@@ -26,6 +31,9 @@ from .system_tables import columns_of
 from .versions import require_auxiliary_tables
 
 _UNSUPPORTED_METHOD = 1
+_CANNOT_LOAD_CONFIG = 347
+_KEEPER_EXCEPTION = 999
+_OF_ENSEMBLE = "Coordination::Exception"
 _UNKNOWN_NAME = "Unknown auxiliary ZooKeeper name"
 
 
@@ -47,6 +55,11 @@ class KnownEnsemble(NamedTuple):
     def is_known(self) -> bool:
         """Whether nothing shows that the server uses a configuration without the desired ensemble."""
         return self.read is not False and _UNKNOWN_NAME not in self.problem
+
+    @property
+    def shows_session(self) -> bool:
+        """Whether the server shows a session with the ensemble: the members are known from it then."""
+        return self.answers is True or bool(self.connected)
 
 
 class EnsembleOfServer:
@@ -75,7 +88,9 @@ class EnsembleOfServer:
     def read_state(self) -> KnownEnsemble:
         """Return the current state. Raises PartMoveError if the server does not answer."""
         answers, problem = self._answers()
-        return KnownEnsemble(self._has_read(), answers, problem, self._connected() if answers else ())
+        # Without an answer of the ensemble the problem says more than the session does.
+        connected = () if answers is False else self._connected()
+        return KnownEnsemble(self._has_read(), answers, problem, connected)
 
     def difference(self, known: KnownEnsemble) -> str:
         """Return how the state differs from the desired one, as a part of a sentence; "" if it does not."""
@@ -89,13 +104,21 @@ class EnsembleOfServer:
     def reload(self) -> str:
         """Make the server reload its configuration; return "", or why this version cannot.
 
-        Raises PartMoveError if the user lacks the permission, or if the server cannot read a file.
+        Raises PartMoveError if the user lacks the permission, or if the server cannot read a file or cannot
+        connect to an ensemble.
         """
         try:
             self._client.execute("SYSTEM RELOAD CONFIG")
         except QueryRefused as error:
             if error.code == _UNSUPPORTED_METHOD:
                 return error.text
+            if _is_of_ensemble(error):
+                raise PartMoveError(
+                    f"{self._client.label} cannot connect to an ensemble of its new configuration:"
+                    f" {error.text}",
+                    remedy="Check that the members serve this server, and run again: the server keeps the"
+                    " former members until then",
+                ) from None
             raise PartMoveError(
                 error.message,
                 remedy="Grant the user SYSTEM RELOAD CONFIG, or repair the named file: the server would not"
@@ -131,10 +154,18 @@ class EnsembleOfServer:
         rows = self._client.rows(
             f"SELECT host, port FROM system.zookeeper_connection WHERE name = {literal(self._name)}"
         )
-        return tuple(Node(str(host), str(port)) for host, port in rows)
+        # Versions before the middle of 2025 show the host with the scheme of TLS.
+        return tuple(Node(str(host).removeprefix("secure://"), str(port)) for host, port in rows)
 
     def _has_column(self, table: str, column: str) -> bool:
         return column in columns_of(self._client, table)
+
+
+def _is_of_ensemble(error: QueryRefused) -> bool:
+    """Whether a reload failed because no member of an ensemble answers; later versions nest the error."""
+    return error.code == _KEEPER_EXCEPTION or (
+        error.code == _CANNOT_LOAD_CONFIG and _OF_ENSEMBLE in error.text
+    )
 
 
 def _is_foreign(connected: Node, desired: Sequence[Node]) -> bool:

@@ -62,18 +62,27 @@ class ConfigReload:
                 remedy="Run the module on the host of the server, and give as preprocessed the file in which"
                 " the server writes its preprocessed configuration",
             )
-        if not server.difference(known):
-            return
+        differs = bool(server.difference(known))
         if not self._may_reload:
             self._judge(known)
         elif resources.check_mode:
-            self._changed = True
-        else:
-            self._reason = server.reload()
-            if not self._reason:
-                self._known = server.read_state()
-                self._judge(self._known)
-                self._changed = not self._reason
+            self._changed = differs
+        elif differs or not known.shows_session:
+            self._reload(differs=differs)
+
+    def _reload(self, *, differs: bool) -> None:
+        """Reload the configuration, also where nothing differs as far as the version shows.
+
+        A server whose last reload failed keeps the former members. Without a session nothing shows that, and
+        a reload does nothing on a server that has no other members to take over.
+        """
+        reason = self._server.reload()
+        if reason:
+            self._reason = reason if differs else ""
+            return
+        before, self._known = self._known, self._server.read_state()
+        self._judge(self._known)
+        self._changed = not self._reason and (differs or self._known != before)
 
     def _judge(self, known: KnownEnsemble) -> None:
         """Set the reason for a restart. Raises PartMoveError if a restart does not help."""

@@ -6,9 +6,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import ClickHouseClient
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import (
+    ClickHouseClient,
+    QueryRefused,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import (
     ElementContent,
     Node,
@@ -18,6 +23,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.known_en
     KnownEnsemble,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 
 NOBODY = ClickHouseClient("127.0.0.1", 1, ClickHouseOptions())
 UNKNOWN = "Unknown auxiliary ZooKeeper name 'cold'"
@@ -64,3 +70,75 @@ def test_differences_of_a_known_ensemble(known: KnownEnsemble, text: str, is_kno
 def test_a_session_with_a_foreign_member(connected: Node, desired: list[Node], strange: bool) -> None:
     text = difference(KNOWN._replace(connected=(connected,)), *desired)
     assert text == (f"it has a session with {connected.address}, which is no member" if strange else "")
+
+
+class Before2025(ClickHouseClient):
+    """A server that shows its sessions, and of the auxiliary ensemble nothing else."""
+
+    def __init__(self, host: str = "", refusal: tuple[int, str] | None = None) -> None:
+        super().__init__("h", 8123, ClickHouseOptions())
+        self._session = [[host, 2181]]
+        self._refusal = refusal
+
+    def rows(self, sql: str) -> list[list[Any]]:
+        if "system.columns" in sql:
+            return [["name"]]
+        assert "FROM system.zookeeper_connection WHERE name = 'cold'" in sql
+        return self._session
+
+    def execute(self, sql: str, **settings: int) -> None:
+        assert sql == "SYSTEM RELOAD CONFIG"
+        if self._refusal is not None:
+            raise QueryRefused(self.label, *self._refusal)
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [
+        ("c1", ""),
+        ("secure://c1", ""),
+        ("c9", "it has a session with c9:2181, which is no member"),
+        ("secure://c9", "it has a session with c9:2181, which is no member"),
+    ],
+)
+def test_a_session_counts_on_a_server_that_shows_nothing_else(host: str, text: str) -> None:
+    """Such a server has read the members that it could not connect to, and keeps the former ones."""
+    server = EnsembleOfServer(Before2025(host), "cold", ElementContent((Node("c1"),)), [])
+    assert server.difference(server.read_state()) == text
+
+
+_OF_ENSEMBLE = (
+    "Coordination::Exception: All connection tries failed while connecting to ZooKeeper. nodes: c1:2181"
+)
+_OF_FILE = "Failed to merge config with '/etc/clickhouse-server/config.d/broken.xml'"
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "message", "remedy"),
+    [
+        (999, _OF_ENSEMBLE, "h:8123 cannot connect to an ensemble of its", "Check that the members serve"),
+        (347, f"Code: 999. {_OF_ENSEMBLE}", "cannot connect to an ensemble of its", "Check that the members"),
+        (347, _OF_FILE, "refused a query with code 347: ", "Grant the user SYSTEM RELOAD CONFIG"),
+        (497, "Not enough privileges", "refused a query with code 497: ", "Grant the user SYSTEM RELOAD"),
+    ],
+)
+def test_why_a_server_does_not_reload(code: int, text: str, message: str, remedy: str) -> None:
+    server = EnsembleOfServer(Before2025(refusal=(code, text)), "cold", ElementContent((Node("c1"),)), [])
+    with pytest.raises(PartMoveError) as refused:
+        server.reload()
+    assert message in refused.value.message
+    assert refused.value.message.endswith(text)
+    assert refused.value.remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("known", "shown"),
+    [
+        (KNOWN, True),
+        (KNOWN._replace(answers=None), False),
+        (KNOWN._replace(answers=None, connected=(Node("c1"),)), True),
+        (KNOWN._replace(answers=False), False),
+    ],
+)
+def test_whether_a_session_is_shown(known: KnownEnsemble, *, shown: bool) -> None:
+    assert known.shows_session is shown
