@@ -46,13 +46,14 @@ def write(server: ModernServer, member: Member) -> None:
     )
 
 
-def reload(server: ModernServer, member: Member, *, check: bool = False) -> dict[str, Any]:
+def reload(server: ModernServer, member: Member, *, check: bool = False, **more: Any) -> dict[str, Any]:
     """What config_reload answers."""
-    options = {
+    options: dict[str, Any] = {
         "clickhouse": {"host": "127.0.0.1", "port": server.http_port},
         "name": "cold",
         "nodes": [{"host": "127.0.0.1", "port": member.files.ports.client}],
         "preprocessed": [str(server.data_dir / "preprocessed_configs" / "config.xml")],
+        **more,
     }
     (result,) = run_modules(Call("config_reload", options, check_mode=check))
     return result
@@ -97,3 +98,34 @@ def test_a_server_takes_over_an_ensemble_and_its_other_members_without_a_restart
     assert (done["restart_needed"], done["read"], done["connected"]) == (False, True, [other.address]), done
     server.execute("INSERT INTO t VALUES (2)")
     assert (server.value("SELECT count() FROM t"), server.pid) == (2, pid)
+
+
+def test_what_a_server_has_not_read_cannot_read_and_does_not_report(
+    server: ModernServer, cold: Ensemble
+) -> None:
+    member = cold.members[0]
+    checked, asked = reload(server, member, check=True), reload(server, member, reload=False)
+    assert (checked["changed"], checked["restart_needed"], checked["read"]) == (True, False, False)
+    in_vain = reload(server, member)
+    for each in (asked, in_vain):
+        assert (each["changed"], each["restart_needed"]) == (False, True)
+        assert each["reason"] == "its preprocessed configuration does not have the desired element"
+
+    silent = reload(server, member, preprocessed=[], reload=False)
+    if server.query("SELECT name FROM system.columns WHERE table = 'zookeeper' AND name = 'zookeeperName'"):
+        assert silent["restart_needed"]
+        assert "Unknown auxiliary ZooKeeper name" in silent["reason"]
+    else:
+        assert silent["failed"]
+        assert silent["msg"].startswith(
+            f"ClickHouse at 127.0.0.1:{server.http_port} does not report whether it knows the auxiliary"
+            " ensemble cold. Run the module on the host of the server, and give as preprocessed the file in which"
+        )
+
+    write(server, member)
+    (server.folder / "config.d" / "broken.xml").write_text("<clickhouse><path>")
+    refused = reload(server, cold.members[1])
+    assert refused["failed"]
+    assert "refused a query with code" in refused["msg"]
+    assert "broken.xml" in refused["msg"]
+    assert refused["msg"].endswith("the server would not start with the file either.")

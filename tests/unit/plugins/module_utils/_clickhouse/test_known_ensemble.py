@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The difference of an ensemble from its desired state; test_config_reload uses real servers."""
+"""The difference of an ensemble from its desired state; test_reload uses real servers."""
 
 from __future__ import annotations
 
