@@ -119,7 +119,7 @@ def test_what_a_server_has_not_read_cannot_read_and_does_not_report(
         assert silent["failed"]
         assert silent["msg"].startswith(
             f"ClickHouse at 127.0.0.1:{server.http_port} does not report whether it knows the auxiliary"
-            " ensemble cold. Run the module on the host of the server, and give as preprocessed the file in which"
+            " ensemble cold. Run the module on the host of the server, and give as preprocessed the file in"
         )
 
     write(server, member)
