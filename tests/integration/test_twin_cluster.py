@@ -104,8 +104,15 @@ class Cluster:
         self.execute(f"CREATE TABLE DB.hits ON CLUSTER c {COLUMNS} ENGINE = {engine} {BY_DAY}")
         self.execute("CREATE TABLE DB.spread ON CLUSTER c AS DB.hits ENGINE = Distributed(c, 'DB', hits, id)")
 
+    def wait_until_writable(self, *halves: Half) -> None:
+        """A CREATE that another server was given may be answered before the table has its session."""
+        read_only = f"SELECT count() FROM system.replicas WHERE is_readonly AND database = '{self.database}'"
+        servers = [server for half in halves or self.halves for server in half.shard.servers]
+        wait_for(lambda: all(each.value(read_only) == 0 for each in servers))
+
     def insert(self) -> None:
         """Insert rows of two partitions through the Distributed table, into both shards."""
+        self.wait_until_writable()
         self.execute(
             f"INSERT INTO DB.spread (day, id) SELECT toDate('2024-01-01') + intDiv(number, 2) % 2, number"
             f" FROM numbers({ROWS})",
@@ -163,6 +170,7 @@ def test_twins_of_tables_that_are_created_and_altered_on_cluster(cluster: Cluste
     cluster.insert()
     by_hand = f"ReplicatedMergeTree('cold:{base}/{{shard}}/hits_cold', '{{replica}}') {BY_DAY}"
     cluster.execute(f"CREATE TABLE DB.hits_cold ON CLUSTER c AS DB.hits ENGINE = {by_hand}")
+    cluster.wait_until_writable()
     reading = "Merge('DB', '^(hits|hits_cold)$')"
     cluster.execute(f"CREATE TABLE DB.hits_all ON CLUSTER c AS DB.hits ENGINE = {reading}")
     for module in ("twin_table", "twin_view"):
@@ -214,6 +222,7 @@ def test_a_table_in_a_database_of_the_engine_replicated_is_refused_its_twin(clus
     first.shard.execute(f"CREATE DATABASE {cluster.database} ENGINE = {engine}")
     cluster.execute(f"CREATE TABLE DB.hits {COLUMNS} ENGINE = ReplicatedMergeTree {BY_DAY}")
     rows = f"SELECT toDate('2024-01-01') + number % 2, number FROM numbers({ROWS})"
+    cluster.wait_until_writable(first)
     cluster.execute(f"INSERT INTO DB.hits {rows}")
     first.second.execute(f"SYSTEM SYNC REPLICA {cluster.database}.hits")
     refused = first.call("twin_table")
@@ -224,6 +233,7 @@ def test_a_table_in_a_database_of_the_engine_replicated_is_refused_its_twin(clus
     twin = f"ReplicatedMergeTree('cold:/clickhouse/{tables}/{identity}/{{shard}}_cold', '{{replica}}')"
     allowed = {"database_replicated_allow_replicated_engine_arguments": 1}
     cluster.execute(f"CREATE TABLE DB.hits_cold {COLUMNS} ENGINE = {twin} {BY_DAY}", **allowed)
+    cluster.wait_until_writable(first)
     assert first.call("twin_view")["changed"]
     for module in ("twin_table", "twin_view"):
         assert first.call(module)["changed"] is False
