@@ -203,7 +203,7 @@ def test_hot_is_lost_right_after_the_switch(field: Field, table: Table, hot_prox
 
     report = PatchedReport(table.path)
     with pytest.raises(EnsembleUnreachable):
-        field.run(hot=[hot_proxy.address], timeout=3.0, before_hot=before).move(table, report)
+        field.run(hot=[hot_proxy.address], timeout=10.0, before_hot=before).move(table, report)
     hot_proxy.restore()
     assert is_cold(field, table)
     assert (set(report.moved), set(report.failed), report.is_changed) == (set(), set(DAYS), True)

@@ -108,9 +108,10 @@ def test_sets_of_prefixes_name_roles_and_playbooks() -> None:
 
 def test_a_check_of_a_large_inventory_is_quick() -> None:
     variables = [*STRANGERS, *known_of("part_move"), *(f"user_variable_{number}" for number in range(5000))]
-    began = time.perf_counter()
+    # Of this process alone: others may be at work beside it.
+    began = time.process_time()
     assert list(misspelled(variables, EVERYTHING)) == []
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_a_variable_is_described_by_its_role_or_on_the_page_of_playbooks() -> None:
