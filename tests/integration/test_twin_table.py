@@ -111,6 +111,16 @@ def test_a_table_that_is_refused_keeps_no_other_from_its_twin(
     assert second not in json.dumps(refused["twins"])
 
 
+def test_the_path_of_a_twin_that_was_dropped_later_is_said_to_be_occupied(place: Place) -> None:
+    """Without SYNC a server keeps a dropped table, and its path, for eight minutes."""
+    name = place.create("ReplicatedMergeTree('PATH', '{replica}')")
+    place.call(name)
+    place.shard.execute(f"DROP TABLE {name}_cold")
+    refused = place.call(name)
+    assert "If a twin at this path was dropped without SYNC" in refused["msg"], refused
+    assert not refused["changed"]
+
+
 def test_options_that_cannot_be(place: Place) -> None:
     name = place.create("ReplicatedMergeTree('PATH', '{replica}')")
     assert "the same path" in place.call(name, path="{path}")["msg"]
