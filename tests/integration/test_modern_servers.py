@@ -127,6 +127,8 @@ def test_part_is_dropped_by_name_on_both(modern: ModernShard, pair: Pair) -> Non
 def test_statements_run_beside_each_other(modern: ModernShard, pair: Pair) -> None:
     """One that waits for the other replica does not keep this one from giving a part away."""
     first, second = modern.servers
+    if first.runs_one_statement:
+        pytest.skip("the servers of this version run one statement after the other")
     second.execute(f"SYSTEM STOP FETCHES {pair.hot}")
     insert = threading.Thread(
         target=first.execute,
@@ -168,7 +170,7 @@ def test_product_reads_rows_and_errors(modern: ModernShard, modern_version: str)
     assert version.startswith(f"{modern_version}.")
     assert list(client(first).stream("SELECT toUInt8(1) AS one")) == [{"one": 1}]
     client(first).execute("SELECT throwIf(getSetting('max_threads') != 3)", max_threads=3)
-    with pytest.raises(QueryRefused, match=r"code 60: Unknown table .* \(UNKNOWN_TABLE\)\. Use") as caught:
+    with pytest.raises(QueryRefused, match=r"code 60: (?:Unknown t|T)able .* \(UNKNOWN_TABLE\)\. Use") as caught:
         client(first).rows("SELECT * FROM nowhere")
     assert caught.value.code == 60
     with pytest.raises(PartMoveError, match="refuses the user nobody: nobody: Authentication failed"):

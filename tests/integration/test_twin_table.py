@@ -57,6 +57,7 @@ def place(modern: ModernShard, hot: Ensemble, base: str) -> Place:
     return Place(modern, hot, base)
 
 
+@pytest.mark.oldest
 @pytest.mark.parametrize("engine", ENGINES)
 def test_twins_are_created_once_and_take_partitions(place: Place, engine: str) -> None:
     name = place.create(engine, ENGINES[engine])

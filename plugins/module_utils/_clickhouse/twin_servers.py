@@ -41,6 +41,7 @@ _NOT_DROPPED = frozenset({232, 384})
 _NOT_DONE = frozenset({36, 48, 62, 122, 243})
 """Codes of an ATTACH that the server refused before any effect: wrong argument, or no room."""
 _NOT_PERMITTED = frozenset({164, 452, 497})
+_KEEPER_EXCEPTION = 999
 """Codes of a statement without effect: a user with readonly, a setting that may not be changed, no right."""
 NO_PART = "no part"
 """A text that names no part in any version."""
@@ -206,7 +207,7 @@ class HttpTwinServers:
                 if error.code in _NOT_PERMITTED:
                     raise NotPermitted(error.message, remedy=error.remedy) from error
                 if each is statement:
-                    if error.code not in _NOT_DONE:
+                    if error.code not in _NOT_DONE and not _parts_are_equal(error):
                         raise
                     return error.text
         return ""
@@ -283,3 +284,13 @@ def _definition_texts(client: ClickHouseClient, database: str, name: str) -> lis
         "SELECT engine_full, create_table_query FROM system.tables"
         f" WHERE database = {literal(database)} AND name = {literal(name)}"
     )
+def _parts_are_equal(error: QueryRefused) -> bool:
+    """Whether a server before 23.8 refused an ATTACH because several parts are equal.
+
+    The server registers all clones in one multi. Equal clones have the same znode in ``blocks``, so
+    ZooKeeper refuses the multi, and nothing is attached.
+    """
+    is_refused = "Node exists" in error.text and "/blocks/" in error.text
+    return error.code == _KEEPER_EXCEPTION and is_refused
+
+

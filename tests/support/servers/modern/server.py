@@ -91,6 +91,11 @@ class ModernServer(SqlServer):
         self._sessions_path = f"/clickhouse/sessions/{name}-{uuid.uuid4().hex[:12]}"
         self._write()
 
+    @property
+    def runs_one_statement(self) -> bool:
+        """Whether a statement waits until the one before it has ended."""
+        return self._kind == _Kind.LOCAL
+
     def execute(self, sql: str, **settings: int | str) -> str:
         """Run one statement, as `SqlServer.execute` does; `alter_sync` is known to every version."""
         return super().execute(sql, **{_OLDER_NAMES.get(name, name): each for name, each in settings.items()})
@@ -101,12 +106,11 @@ class ModernServer(SqlServer):
 
     def knows(self, setting: str) -> bool:
         """Whether the version has a setting, of any kind; a statement with another one is refused."""
-        kinds = "('settings', 'merge_tree_settings', 'server_settings')"
-        # Versions before 23 lack the last of them.
-        tables = self.query(f"SELECT name FROM system.tables WHERE database = 'system' AND name IN {kinds}")
-        return any(
-            self.query(f"SELECT name FROM system.{table} WHERE name = '{setting}'") for (table,) in tables
-        )
+        kinds = ["settings", "merge_tree_settings"]
+        if self._kind != _Kind.LOCAL:
+            # 22.12 lacks the table, and 23.10 dies of a query for it.
+            kinds.append("server_settings")
+        return any(self.query(f"SELECT name FROM system.{kind} WHERE name = '{setting}'") for kind in kinds)
 
     def part_folder(self, table: str, part: str) -> Path:
         """Where an active part is on disk."""

@@ -66,7 +66,7 @@ def main(settings: Settings) -> None:
     Thread(target=exchange.serve_forever, daemon=True).start()
     library = ctypes.CDLL(settings.library)
     become_server(library, _HOST, settings.interserver_port, uuid.uuid5(uuid.NAMESPACE_URL, settings.folder))
-    if settings.version.startswith("23.6."):
+    if settings.version.startswith("23."):
         enlarge_pools(library)
     engine = LocalEngine(library, Path(settings.folder))
     Thread(target=_answer, args=(settings, engine), daemon=True).start()
