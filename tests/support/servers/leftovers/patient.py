@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
     SavedZnode,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import (
+    NotRepaired,
     RepairContext,
     RepairOptions,
 )
@@ -39,12 +40,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
 from support.servers.leftovers.ground import Ground, Scene, kinds_of
 from support.servers.moving import make_later_world
 from support.servers.registered import Registry
-from support.servers.replicated import ReplicatedTable, wait_for
+from support.servers.replicated import SETTLE_SECONDS, ReplicatedTable
 
 _LATER = 7200.0
 """Seconds after which no other tool may be at work, and no server can need copies."""
 _ROUNDS = 6
-_ENTRY_SECONDS = 5.0
+"""Rounds of repairs that change something."""
+_PAUSE_SECONDS = 0.5
 
 
 class Kept(NamedTuple):
@@ -99,25 +101,34 @@ class Repairs:
     cold_is_lost: bool = False
 
     def carry_out(self) -> set[FindingKind]:
-        """Repair kind by kind, in order, until nothing changes; returns the kinds that are left."""
+        """Repair kind by kind, in order, until there is nothing to repair; returns the kinds that are left.
+
+        State is not set while an entry waits that reads it. A server that started with a ghost queues a fetch
+        of it, which is there until the server has found nobody to fetch from.
+
+        Raises:
+            TimeoutError: something is left that a module repairs; with the reasons of the repairs.
+        """
         self.ground.mover.seconds_ahead = _LATER
+        deadline, rounds = time.monotonic() + SETTLE_SECONDS, 0
         found = kinds_told(self.ground)
-        for _round in range(_ROUNDS):
-            wanted = [kind for kind in REPAIR_ORDER if kind in found]
-            # State is not set while an entry waits that reads it.
-            with suppress(TimeoutError):
-                wait_for(self.ground.table.is_idle, _ENTRY_SECONDS)
-            for kind in wanted:
-                try:
-                    self._repair(kind)
-                except AccessDenied:
-                    # The way out that the error names, for what one scene has forbidden.
-                    self._permit()
-                    self._repair(kind)
+        while wanted := [kind for kind in REPAIR_ORDER if kind in found]:
+            left = {kind.value: self._repair_or_permit(kind) for kind in wanted}
             before, found = found, kinds_told(self.ground)
-            if found == before or not wanted:
-                break
+            rounds += found != before
+            if rounds > _ROUNDS or time.monotonic() > deadline:
+                raise TimeoutError(f"{self.ground.table.path} after {rounds} rounds: {left}")
+            if found == before:
+                time.sleep(_PAUSE_SECONDS)
         return {kind for kind in found if not kind.is_consistent}
+
+    def _repair_or_permit(self, kind: FindingKind) -> Mapping[str, NotRepaired]:
+        """Repair a kind; where one scene has forbidden it, by the way out that the error names."""
+        try:
+            return self._repair(kind)
+        except AccessDenied:
+            self._permit()
+            return self._repair(kind)
 
     def _permit(self) -> None:
         cold = self.ground.registry.cold
@@ -127,7 +138,7 @@ class Repairs:
                 cold.delete(path)
                 cold.create(path)
 
-    def _repair(self, kind: FindingKind) -> None:
+    def _repair(self, kind: FindingKind) -> Mapping[str, NotRepaired]:
         mover, saved, done = self.ground.mover, list[SavedZnode](), list[str]()
 
         def save(writes: Iterable[SavedWrite]) -> None:
@@ -150,9 +161,10 @@ class Repairs:
             disks_are_mounted=True,
             cold_is_lost=self.cold_is_lost,
         )
-        repair_shard(context, self.ground.table.path, kind, options)
+        report = repair_shard(context, self.ground.table.path, kind, options)
         removed = {each.partition(" delete ")[2] for each in done if " delete " in each}
         assert removed <= {each.path for each in saved}
+        return report.left
 
 
 class Patient:
