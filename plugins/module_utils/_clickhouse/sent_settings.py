@@ -14,6 +14,7 @@ from typing import NamedTuple
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import is_one_of
 from .client import ClickHouseClient
+from .twin_sql import PROJECTIONS
 
 
 class SentSetting(NamedTuple):
@@ -26,7 +27,9 @@ EVERY_REPLICA = SentSetting(("replication_alter_partitions_sync", "alter_sync"))
 """How many replicas a statement waits for: 2 for all, 0 for none."""
 THROW_IF_NOOP = SentSetting(("optimize_throw_if_noop",))
 """Whether OPTIMIZE without an effect is an error."""
-SENT = (EVERY_REPLICA, THROW_IF_NOOP)
+ROWS_ALONE = SentSetting((PROJECTIONS,))
+"""Whether a query may read a projection. Versions before the setting have no projections."""
+SENT = (EVERY_REPLICA, THROW_IF_NOOP, ROWS_ALONE)
 
 _SQL = (
     "SELECT name FROM system.settings WHERE"
@@ -39,6 +42,10 @@ class KnownSettings:
 
     def __init__(self) -> None:
         self._names: dict[str, frozenset[str]] = {}
+
+    def lacks(self, server: str, setting: SentSetting) -> bool:
+        """Return whether the server with this name was asked for its settings and has no such setting."""
+        return server in self._names and self._names[server].isdisjoint(setting.names)
 
     def name_of(self, client: ClickHouseClient, setting: SentSetting) -> str:
         """Return the name of the setting in the version of the server.

@@ -17,6 +17,7 @@ from .._partmove.twin.move.tables import TwinReplica, TwinTable, TwinTables
 from .._partmove.twin.table.pair import TABLE
 from .auxiliary import auxiliary_tables, children_in
 from .client import ClickHouseClient
+from .sent_settings import ROWS_ALONE, KnownSettings
 from .system_tables import columns_of
 from .twin_activity import partition_of
 from .twin_servers import HttpTwinServers
@@ -70,8 +71,11 @@ def _reads_all_ensembles(client: ClickHouseClient) -> bool:
     return "zookeeperName" in columns_of(client, "zookeeper")
 
 
-def statements_of(tables: TwinTables, check: ManualCheck) -> list[str]:
-    """Return the SELECT that compares rows, if needed, and the statements that drop duplicate parts."""
+def statements_of(tables: TwinTables, check: ManualCheck, settings: KnownSettings | None = None) -> list[str]:
+    """Return the SELECT that compares rows, if needed, and the statements that drop duplicate parts.
+
+    settings: the names of settings on the servers; without it, the server is taken for a version with all.
+    """
     sums = [
         f"SELECT {literal(str(tables.on(side)))} AS place, count() AS rows, sum(cityHash64(*)) AS hash"
         f" FROM {tables.on(side).sql_name} WHERE {is_one_of('_part', parts)}"
@@ -79,4 +83,5 @@ def statements_of(tables: TwinTables, check: ManualCheck) -> list[str]:
     ]
     drops = [DropPart(tables, side, part).sql for side, part in check.drop]
     # The settings of the last SELECT are those of all.
-    return [*([" UNION ALL ".join(sums) + OWN_ROWS] if sums else []), *drops]
+    own_rows = "" if settings is not None and settings.lacks(tables.server, ROWS_ALONE) else OWN_ROWS
+    return [*([" UNION ALL ".join(sums) + own_rows] if sums else []), *drops]

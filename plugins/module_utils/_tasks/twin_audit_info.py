@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._clickhouse.options import ClickHouseOptions
+from .._clickhouse.sent_settings import KnownSettings
 from .._clickhouse.twin_witnesses import HttpTwinWitnesses, statements_of
 from .._partmove.errors import NoSuchTable
 from .._partmove.tree.ports import ZnodeReader
@@ -53,7 +54,11 @@ class TwinAuditInfo:
     def result(self) -> dict[str, Any]:
         """Return the findings so far. Complete, and with metrics, only after the whole audit."""
         result = result_of(
-            self._audits, self._now, with_consistent=self._with_consistent, unread=self._unread()
+            self._audits,
+            self._now,
+            with_consistent=self._with_consistent,
+            unread=self._unread(),
+            settings=None if self._clients is None else self._clients.settings,
         )
         result["servers"] = [] if self._clients is None else servers_as_result(self._clients)
         return result if self._is_finished else {**result, "complete": False, "metrics": ""}
@@ -126,14 +131,18 @@ def result_of(
     *,
     with_consistent: bool = False,
     unread: Sequence[TwinAudit] = (),
+    settings: KnownSettings | None = None,
 ) -> dict[str, Any]:
-    """Return the result of the module. ``now``: time of the audit in seconds since 1970."""
+    """Return the result of the module.
+
+    now: time of the audit in seconds since 1970. settings: the names of settings on the servers.
+    """
     report = TwinAuditReport(audits, unread)
     by_path = {audit.shard_path: audit for audit in audits}
     return {
         **audit_result(report, now),
         "findings": [
-            _finding(row, by_path[row.shard_path])
+            _finding(row, by_path[row.shard_path], settings)
             for row in (report.rows if with_consistent else report.findings)
         ],
         "seen_twice": [
@@ -148,12 +157,12 @@ def _has_twin(audit: TwinAudit) -> bool:
     return bool(audit.unjudged) or audit.tables is not None or any(of_twins)
 
 
-def _finding(row: TwinRow, audit: TwinAudit) -> dict[str, Any]:
+def _finding(row: TwinRow, audit: TwinAudit, settings: KnownSettings | None) -> dict[str, Any]:
     verdict = row.verdict
     check, tables = verdict.manual_check, audit.tables
     return {
         **finding_as_result(row),
-        "statements": [] if check is None or tables is None else statements_of(tables, check),
+        "statements": [] if check is None or tables is None else statements_of(tables, check, settings),
         "record": verdict.record,
         "seen_twice": verdict.kind.is_seen_twice,
     }

@@ -16,7 +16,16 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.sent_set
     EVERY_REPLICA,
     KnownSettings,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_sql import OWN_ROWS, PROJECTIONS
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_witnesses import statements_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.judge import ManualCheck
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
+    Side,
+    TwinReplica,
+    TwinTables,
+)
+from support.memory.twins import table_of
 
 UNKNOWN = (
     "ClickHouse at r1:8123 runs ClickHouse 31.2.1.1, which does not know the setting"
@@ -81,3 +90,23 @@ def test_a_merge_has_the_settings_by_their_names_or_is_refused(monkeypatch: pyte
         HttpMergeServers(OPTIONS).optimize("/t", "r1", "", "all")
     assert str(refused.value) == UNKNOWN
     assert not any(each.startswith("OPTIMIZE") for each in asked)
+
+
+@pytest.mark.parametrize(
+    ("known", "end"),
+    [
+        (["alter_sync"], "WHERE _part IN ('all_0_0_0')"),
+        (["alter_sync", PROJECTIONS], OWN_ROWS),
+    ],
+)
+def test_the_statement_of_a_finding_has_no_setting_that_the_server_lacks(
+    monkeypatch: pytest.MonkeyPatch, known: list[str], end: str
+) -> None:
+    serve(monkeypatch, *known)
+    clients = TwinClients(OPTIONS)
+    label = clients.of("/t", "r1", "").label
+    tables = TwinTables(TwinReplica("r1", ""), label, table_of(Side.HOT, "r1"), table_of(Side.COLD, "r1"))
+    check = ManualCheck({Side.HOT: ("all_0_0_0",)}, ())
+    (statement,) = statements_of(tables, check, clients.settings)
+    assert statement.endswith(end)
+    assert statements_of(tables, check)[0].endswith(OWN_ROWS)
