@@ -4,7 +4,8 @@
 
 """Running servers of a modern ClickHouse get to know a second ensemble, and then other members of it.
 
-These cannot read their configuration again, so each has to be restarted, one after the other.
+Those of 26.9 cannot read their configuration again, so each has to be restarted, one after the other. Real
+servers of other versions need no restart.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from kazoo.client import KazooClient
 from support.ansible.calls import Call, PlaybookRun, run_modules, run_playbook
 from support.ansible.role_runs import changed
 from support.servers.clickhouse_config import ZooKeeperSource
-from support.servers.modern.server import ModernServer, ModernShard, ModernShardMaker
+from support.servers.ladder.rungs import rung
+from support.servers.modern.server import ENGINE, ModernServer, ModernShard, ModernShardMaker
+from support.servers.replicated import wait_for
 from support.servers.sql_server import QueryError
 from support.servers.zookeeper import Ensemble, Member
 
@@ -95,13 +98,13 @@ class Ground:
                 "clickhouse_shard": "01",
                 "auxiliary_ensemble_config_path": str(each.folder / "config.xml"),
                 "auxiliary_ensemble_clickhouse": {"host": "127.0.0.1", "port": each.http_port},
+                "auxiliary_ensemble_preprocessed": preprocessed(each),
                 "cold_zookeeper_config_root": self.root(each),
             }
             for each in self.shard.servers
         }
         given = {
             "auxiliary_ensemble_nodes": nodes,
-            "auxiliary_ensemble_preprocessed": [],
             "auxiliary_ensemble_restart_tasks": str(self._folder / "restart.yml"),
             "auxiliary_ensemble_wait_delay": 1,
             "cold_zookeeper_config_packages": [],
@@ -141,6 +144,13 @@ def node(member: Member) -> dict[str, Any]:
 
 def config(server: ModernServer) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in server.folder.rglob("*.xml")}
+
+
+def preprocessed(server: ModernServer) -> list[str]:
+    """Where a real server writes what it has read; that of 26.9 writes it nowhere."""
+    if server.options.version == ENGINE:
+        return []
+    return [str(server.data_dir / "preprocessed_configs" / "config.xml")]
 
 
 def connected_to(server: ModernServer) -> list[int]:
@@ -196,6 +206,29 @@ def test_servers_get_to_know_the_ensemble_and_its_other_members(
         assert server.value("SELECT is_readonly FROM system.replicas WHERE table = 't'") == 0
 
 
+@pytest.mark.ladder(real_only=True)
+def test_real_servers_need_no_restart(ground: Ground, cold: Ensemble, base: str, modern_version: str) -> None:
+    if modern_version == ENGINE or not rung(modern_version).real:
+        pytest.skip("the servers of this version cannot read their configuration again")
+    first, second = ground.shard.servers
+    # Without the leader the others would serve nobody for a moment.
+    member, other = cold.followers()
+    done = ground.run([node(member)])
+    # A server may have read the file by itself before it was told to.
+    assert changed(done) in (1, 2)
+    for server in (first, second):
+        create(server, base)
+        server.execute("INSERT INTO t VALUES (1)")
+    assert changed(ground.run([node(member)])) == 0
+
+    again = ground.run([node(other)])
+    assert changed(again) in (1, 2)
+    for server in (first, second):
+        wait_for(lambda each=server: connected_to(each) == [other.files.ports.client])  # type: ignore[misc]
+        assert server.query("SELECT DISTINCT id FROM t") == [(1,)]
+    assert ground.restarts.done == []
+
+
 def test_an_ensemble_that_does_not_answer_is_no_reason_for_a_restart(
     ground: Ground, cold: Ensemble, base: str
 ) -> None:
@@ -229,6 +262,7 @@ def test_an_ensemble_that_does_not_answer_is_no_reason_for_a_restart(
     )
 
 
+@pytest.mark.ladder(real_only=True)
 def test_what_is_refused_before_a_server_is_touched(ground: Ground, cold: Ensemble) -> None:
     here = [node(cold.members[0])]
     before = [config(each) for each in ground.shard.servers]

@@ -26,6 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources imp
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.settings import options_of
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
 from support.ansible.calls import Call, run_modules
+from support.servers.modern.history import UPDATE
 from support.servers.modern.server import ModernShard
 from support.servers.zookeeper import Ensemble
 
@@ -134,11 +135,10 @@ class TwinGround(ModernTables):
     def table(self, parts: Mapping[str, Sequence[Sequence[int]]]) -> str:
         """Create a table without a twin, with a part for each list of numbers; by day, such as 20240101."""
         name = f"t_{uuid.uuid4().hex[:8]}"
-        # With what a lightweight update needs.
-        self.shard.execute(
-            self.definition(name, self.shard_path(name), "(day Date, id UInt32, v UInt32)")
-            + ", enable_block_number_column = 1, enable_block_offset_column = 1"
-        )
+        definition = self.definition(name, self.shard_path(name), "(day Date, id UInt32, v UInt32)")
+        if self.first.knows(UPDATE):
+            definition += ", enable_block_number_column = 1, enable_block_offset_column = 1"
+        self.shard.execute(definition)
         for day, lists in parts.items():
             for numbers in lists:
                 self.insert_into(name, *numbers, day=day)
