@@ -164,6 +164,19 @@ def test_modules_refuse_an_old_server(
     assert failure_of(task(GIVEN)).endswith(REFUSED.format("r1"))
 
 
+@pytest.mark.parametrize("task", [TwinMove, TwinTables, TwinView, TableMove, TwinAuditInfo])
+def test_modules_return_the_version_of_each_server_that_they_asked(
+    asked: Callable[[Mapping[str, str]], Asked], task: Callable[[Mapping[str, Any]], Any]
+) -> None:
+    """Also where they fail, as here: the servers answer no other query. Some ask no further server then."""
+    asked({"r1": "24.8.4.1", "r2": "25.8.2.1"})
+    done = task(GIVEN)
+    failure_of(done)
+    found = {each["server"]: each["version"] for each in done.result()["servers"]}
+    assert found["ClickHouse at r1:8123"] == "24.8.4.1"
+    assert found.get("ClickHouse at r2:8123", "25.8.2.1") == "25.8.2.1"
+
+
 def test_a_move_refuses_a_shard_with_one_old_server(asked: Callable[[Mapping[str, str]], Asked]) -> None:
     """Before it asks any server about partitions; the other server could be asked."""
     queries = asked({"r1": "24.8.4.1", "r2": OLD})
