@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from .._partmove.errors import NotPermitted, PartMoveError
@@ -40,8 +41,8 @@ _NOT_DROPPED = frozenset({232, 384})
 """Codes of a DROP PART without effect: no such active part, or a merge or mutation has the part."""
 _NOT_DONE = frozenset({36, 48, 62, 122, 243})
 """Codes of an ATTACH that the server refused before any effect: wrong argument, or no room."""
-_NOT_PERMITTED = frozenset({164, 452, 497})
 _KEEPER_EXCEPTION = 999
+_NOT_PERMITTED = frozenset({164, 452, 497})
 """Codes of a statement without effect: a user with readonly, a setting that may not be changed, no right."""
 NO_PART = "no part"
 """A text that names no part in any version."""
@@ -177,10 +178,11 @@ class HttpTwinServers:
         row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
         in_parts = is_one_of("name", parts)
         rows = f"SELECT toString(sum(rows)), toString(count()) FROM system.parts WHERE active AND {in_parts}"
-        ((count, total),) = client.rows(
-            f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {table.sql_name}"
-            f" WHERE {is_one_of('_part', parts)}{_own_rows(client)}"
-        )
+        with _permitted():
+            ((count, total),) = client.rows(
+                f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {table.sql_name}"
+                f" WHERE {is_one_of('_part', parts)}{_own_rows(client)}"
+            )
         # Afterwards: a part that was merged meanwhile has hidden no row.
         ((written, active),) = client.rows(f"{rows} AND {table_condition(table)}")
         if int(active) == len(parts) and int(count) != int(written):
@@ -202,10 +204,9 @@ class HttpTwinServers:
         # There is no such part, so that an error is certain; which one shows whether the user may drop parts.
         for each in (source, statement):
             try:
-                self._execute_everywhere(each)
+                with _permitted():
+                    self._execute_everywhere(each)
             except QueryRefused as error:
-                if error.code in _NOT_PERMITTED:
-                    raise NotPermitted(error.message, remedy=error.remedy) from error
                 if each is statement:
                     if error.code not in _NOT_DONE and not _parts_are_equal(error):
                         raise
@@ -271,6 +272,17 @@ class HttpTwinServers:
         )
 
 
+@contextmanager
+def _permitted() -> Iterator[None]:
+    """Raise NotPermitted in place of the error of a server that does not permit a statement or query."""
+    try:
+        yield
+    except QueryRefused as error:
+        if error.code in _NOT_PERMITTED:
+            raise NotPermitted(error.message, remedy=error.remedy) from error
+        raise
+
+
 def _own_rows(client: ClickHouseClient) -> str:
     """Return the settings with which a query reads every row of the parts, as far as the version has them."""
     settings = is_one_of("name", _EVERY_ROW)
@@ -278,12 +290,6 @@ def _own_rows(client: ClickHouseClient) -> str:
     return f" SETTINGS {', '.join(f'{name} = 0' for (name,) in known)}" if known else ""
 
 
-def _definition_texts(client: ClickHouseClient, database: str, name: str) -> list[list[str]]:
-    """Return the engine of a table and its CREATE statement, as written by the server."""
-    return client.rows(
-        "SELECT engine_full, create_table_query FROM system.tables"
-        f" WHERE database = {literal(database)} AND name = {literal(name)}"
-    )
 def _parts_are_equal(error: QueryRefused) -> bool:
     """Whether a server before 23.8 refused an ATTACH because several parts are equal.
 
@@ -294,3 +300,9 @@ def _parts_are_equal(error: QueryRefused) -> bool:
     return error.code == _KEEPER_EXCEPTION and is_refused
 
 
+def _definition_texts(client: ClickHouseClient, database: str, name: str) -> list[list[str]]:
+    """Return the engine of a table and its CREATE statement, as written by the server."""
+    return client.rows(
+        "SELECT engine_full, create_table_query FROM system.tables"
+        f" WHERE database = {literal(database)} AND name = {literal(name)}"
+    )

@@ -36,6 +36,7 @@ _MORE = """\
         <table>query_log</table>
         <flush_interval_milliseconds>200</flush_interval_milliseconds>
     </query_log>
+    <config_reload_interval_ms>3600000</config_reload_interval_ms>
     <https_port>{https}</https_port>
     <openSSL>
         <server>
