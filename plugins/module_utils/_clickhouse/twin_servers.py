@@ -7,11 +7,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .._partmove.errors import NotPermitted, PartMoveError
+from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import identifier, is_one_of, literal
 from .._partmove.twin.move.statements import AttachPartition, DropPart, SetMerges
 from .._partmove.twin.move.tables import (
@@ -28,12 +27,14 @@ from .._partmove.twin.table.pair import TABLE
 from .auxiliary import reports_ensembles
 from .client import ClickHouseClient, QueryRefused
 from .options import ClickHouseOptions
+from .permission import permitted
 from .replica_table import TwinClients
 from .replicated_database import refuse_several_shards
 from .sent_settings import EVERY_REPLICA
 from .table_definition import definition_of, ensemble_in
 from .twin_activity import read_activity
-from .twin_sql import PROJECTIONS, pair_condition, table_condition
+from .twin_checksum import checksum_of
+from .twin_sql import pair_condition, table_condition
 
 DEFAULT_TWIN = f"{TABLE}_cold"
 
@@ -42,12 +43,8 @@ _NOT_DROPPED = frozenset({232, 384})
 _NOT_DONE = frozenset({36, 48, 62, 122, 243})
 """Codes of an ATTACH that the server refused before any effect: wrong argument, or no room."""
 _KEEPER_EXCEPTION = 999
-_NOT_PERMITTED = frozenset({164, 452, 497})
-"""Codes of a statement without effect: a user with readonly, a setting that may not be changed, no right."""
 NO_PART = "no part"
 """A text that names no part in any version."""
-_EVERY_ROW = (PROJECTIONS, "apply_deleted_mask")
-"""Settings that are 0 for a query over all rows of parts: it reads no projection, and leaves no row out."""
 _WAIT_FOR_ALL = 2
 """The value of EVERY_REPLICA with which a server waits for all replicas."""
 
@@ -164,35 +161,7 @@ class HttpTwinServers:
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
         """Implement `TwinServers.checksum`. Rows that a lightweight DELETE has marked count as well."""
-        table, client = tables.on(side), self._client_of(tables)
-        columns = client.rows(
-            f"SELECT name FROM system.columns WHERE {table_condition(table)}"
-            " AND default_kind NOT IN ('ALIAS', 'EPHEMERAL') ORDER BY position"
-        )
-        if not columns:
-            raise NotPermitted(
-                f"{client.label} does not show the user any column of {table}",
-                remedy=f"GRANT SELECT ON {table.sql_name} to the user",
-            )
-        # The hash of a list of values is NULL if one of the values is NULL.
-        row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
-        in_parts = is_one_of("name", parts)
-        rows = f"SELECT toString(sum(rows)), toString(count()) FROM system.parts WHERE active AND {in_parts}"
-        with _permitted():
-            ((count, total),) = client.rows(
-                f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {table.sql_name}"
-                f" WHERE {is_one_of('_part', parts)}{_own_rows(client)}"
-            )
-        # Afterwards: a part that was merged meanwhile has hidden no row.
-        ((written, active),) = client.rows(f"{rows} AND {table_condition(table)}")
-        if int(active) == len(parts) and int(count) != int(written):
-            raise NotPermitted(
-                f"{client.label} has {int(written):,} rows in parts of {table}, and the user sees"
-                f" {int(count):,} of them",
-                remedy="Remove row policies on both tables from the user (SHOW ROW POLICIES), or move without"
-                " checksums: hashes of files have no rows left out",
-            )
-        return f"{count} rows {total}"
+        return checksum_of(self._client_of(tables), tables.on(side), parts)
 
     def attach(self, statement: AttachPartition) -> str:
         """Implement `TwinServers.attach`. Any error besides _NOT_DONE leaves the outcome unknown.
@@ -204,7 +173,7 @@ class HttpTwinServers:
         # There is no such part, so that an error is certain; which one shows whether the user may drop parts.
         for each in (source, statement):
             try:
-                with _permitted():
+                with permitted():
                     self._execute_everywhere(each)
             except QueryRefused as error:
                 if each is statement:
@@ -270,24 +239,6 @@ class HttpTwinServers:
             int(active),
             "has no session with its ensemble" if int(is_readonly) or int(is_expired) else "",
         )
-
-
-@contextmanager
-def _permitted() -> Iterator[None]:
-    """Raise NotPermitted in place of the error of a server that does not permit a statement or query."""
-    try:
-        yield
-    except QueryRefused as error:
-        if error.code in _NOT_PERMITTED:
-            raise NotPermitted(error.message, remedy=error.remedy) from error
-        raise
-
-
-def _own_rows(client: ClickHouseClient) -> str:
-    """Return the settings with which a query reads every row of the parts, as far as the version has them."""
-    settings = is_one_of("name", _EVERY_ROW)
-    known = client.rows(f"SELECT name FROM system.settings WHERE {settings} ORDER BY name")
-    return f" SETTINGS {', '.join(f'{name} = 0' for (name,) in known)}" if known else ""
 
 
 def _parts_are_equal(error: QueryRefused) -> bool:

@@ -1,0 +1,61 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Compares rows of parts: a checksum over all rows, or an error if the user does not see all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._partmove.errors import NotPermitted
+from .._partmove.formats.sql import identifier, is_one_of
+from .._partmove.twin.move.tables import TwinTable
+from .client import ClickHouseClient
+from .permission import permitted
+from .twin_sql import PROJECTIONS, table_condition
+
+_EVERY_ROW = (PROJECTIONS, "apply_deleted_mask")
+"""Settings that are 0 for a query over all rows of parts: it reads no projection, and leaves no row out."""
+
+
+def checksum_of(client: ClickHouseClient, table: TwinTable, parts: Sequence[str]) -> str:
+    """Return a checksum of all rows in these active parts, also of rows that a lightweight DELETE has marked.
+
+    Raises NotPermitted if the user does not see all rows, and PartMoveError if the server fails.
+    """
+    columns = client.rows(
+        f"SELECT name FROM system.columns WHERE {table_condition(table)}"
+        " AND default_kind NOT IN ('ALIAS', 'EPHEMERAL') ORDER BY position"
+    )
+    if not columns:
+        raise NotPermitted(
+            f"{client.label} does not show the user any column of {table}",
+            remedy=f"GRANT SELECT ON {table.sql_name} to the user",
+        )
+    # The hash of a list of values is NULL if one of the values is NULL.
+    row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
+    in_parts = is_one_of("name", parts)
+    rows = f"SELECT toString(sum(rows)), toString(count()) FROM system.parts WHERE active AND {in_parts}"
+    with permitted():
+        ((count, total),) = client.rows(
+            f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {table.sql_name}"
+            f" WHERE {is_one_of('_part', parts)}{_own_rows(client)}"
+        )
+    # Afterwards: a part that was merged meanwhile has hidden no row.
+    ((written, active),) = client.rows(f"{rows} AND {table_condition(table)}")
+    if int(active) == len(parts) and int(count) != int(written):
+        raise NotPermitted(
+            f"{client.label} has {int(written):,} rows in parts of {table}, and the user sees"
+            f" {int(count):,} of them",
+            remedy="Remove row policies on both tables from the user (SHOW ROW POLICIES), or move without"
+            " checksums: hashes of files have no rows left out",
+        )
+    return f"{count} rows {total}"
+
+
+def _own_rows(client: ClickHouseClient) -> str:
+    """Return the settings with which a query reads every row of the parts, as far as the version has them."""
+    settings = is_one_of("name", _EVERY_ROW)
+    known = client.rows(f"SELECT name FROM system.settings WHERE {settings} ORDER BY name")
+    return f" SETTINGS {', '.join(f'{name} = 0' for (name,) in known)}" if known else ""
