@@ -24,7 +24,7 @@ from support.servers.modern.server import ModernOptions, ModernServer, ModernSha
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
-pytestmark = pytest.mark.ladder(real_only=True)
+pytestmark = [pytest.mark.ladder(real_only=True), pytest.mark.long(minutes=1)]
 
 COLUMNS = (
     "(day Date, id UInt32 CODEC(Delta, ZSTD), half UInt32 MATERIALIZED intDiv(id, 2), words Array(String)"
