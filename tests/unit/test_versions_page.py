@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_act
     _COPY,
     _NOT_WRITABLE,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import _EVERY_ROW
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_checksum import _EVERY_ROW
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.versions import (
     OLDEST_WITH_AUXILIARY_TABLES,
 )
