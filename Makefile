@@ -111,9 +111,9 @@ else
 	@SEED="$(SEED)" STEPS="$(STEPS)" $(RUN) -m explore
 endif
 
-# Versions that are not here are downloaded, 140 to 180 MB each.
+# Versions that are not here are downloaded, 110 to 180 MB each.
 .PHONY: ladder
-ladder: setup ## Run the twin tests on servers of every version: RUNGS="24.5 24.8 25.5 25.8 26.9"
+ladder: setup ## Run the twin tests on servers of every version: RUNGS="22.12 23.6 23.10 24.5 24.8 25.5 25.8 26.9"
 	@$(RUN) -m support.servers.ladder.table $(RUNGS)
 
 # The head of each file in tests/benchmark/ lists its variables: RUNS, PARTITIONS, SHARD_PATHS, ROWS, …
@@ -237,7 +237,7 @@ compat-venvs: build/venv.stamp
 zookeepers: build/venv.stamp | build/host-tests.stamp
 	@$(RUN) -m support.servers.zookeeper_releases
 
-# Real ClickHouse servers of other versions, 1.5 GB unpacked: those of every test, or RUNGS="24.5 25.5".
+# ClickHouse servers of other versions, 2 GB unpacked: those of every test, or RUNGS="24.5 25.5".
 servers: build/venv.stamp
 	@$(RUN) -m support.servers.ladder.rungs $(RUNGS)
 

@@ -24,11 +24,13 @@ from typing import NamedTuple
 from support.servers.ladder.local.engine import LocalEngine
 from support.servers.ladder.local.memory import become_server
 from support.servers.ladder.local.parts import parts_on_disk
-from support.servers.ladder.local.pools import enlarge_pools
+from support.servers.ladder.local.pools import enlarge_pools, start_dropping_tables
 from support.servers.modern.parts_exchange import PartsExchange
 from support.servers.modern.sql_interface import SqlInterface
 
 _HOST = "127.0.0.1"
+_WITHOUT_THREADS = "23."
+"""Versions that start no work in the background by themselves."""
 _END_SECONDS = 5.0
 """How long a statement may keep a server from giving its replicas up when it ends."""
 
@@ -66,18 +68,20 @@ def main(settings: Settings) -> None:
     Thread(target=exchange.serve_forever, daemon=True).start()
     library = ctypes.CDLL(settings.library)
     become_server(library, _HOST, settings.interserver_port, uuid.uuid5(uuid.NAMESPACE_URL, settings.folder))
-    if settings.version.startswith("23."):
+    if settings.version.startswith(_WITHOUT_THREADS):
         enlarge_pools(library)
     engine = LocalEngine(library, Path(settings.folder))
-    Thread(target=_answer, args=(settings, engine), daemon=True).start()
+    Thread(target=_answer, args=(settings, library, engine), daemon=True).start()
     engine.serve(Path(settings.config))
 
 
-def _answer(settings: Settings, engine: LocalEngine) -> None:
+def _answer(settings: Settings, library: ctypes.CDLL, engine: LocalEngine) -> None:
     """Answer over HTTP until SIGTERM comes; ends the process."""
     status = 1
     try:
         engine.open()
+        if settings.version.startswith(_WITHOUT_THREADS):
+            start_dropping_tables(library)
         version = engine.version()
         if version != settings.version:
             raise SystemExit(f"this engine is ClickHouse {version}, not {settings.version}")

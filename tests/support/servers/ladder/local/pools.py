@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Gives background pools threads: 23.6 takes their number from settings of a server, which it does not load.
+"""Gives versions of 2023 threads for work in the background, which only the program of a server starts there.
 
 The functions that make pools get a detour, which sets the number that was handed to them.
 """
@@ -21,6 +21,10 @@ _EXECUTOR = (
     "mm13StrongTypedefImN14CurrentMetrics9MetricTagEESD_NS3_17basic_string_viewIcS6_EE"
 )
 _QUEUES = ("19DynamicRuntimeQueue", "20PriorityRuntimeQueue", "22RoundRobinRuntimeQueue")
+
+_CATALOG = "_ZN2DB15DatabaseCatalog8instanceEv"
+_MAKE_TASKS = "_ZN2DB15DatabaseCatalog21createBackgroundTasksEv"
+_START_TASKS = "_ZN2DB15DatabaseCatalog24startupBackgroundCleanupEv"
 
 _PUSHES = bytes.fromhex("55 4157 4156 4155 4154 53")
 """How each of the functions begins."""
@@ -44,6 +48,14 @@ def enlarge_pools(library: ctypes.CDLL) -> None:
     detour(library, _SCHEDULE, _SECOND_IS_16)
     for queue in _QUEUES:
         detour(library, _EXECUTOR.format(queue), _THIRD_IS_16_FOURTH_IS_32)
+
+
+def start_dropping_tables(library: ctypes.CDLL) -> None:
+    """Let tables be removed that were dropped; DROP TABLE … SYNC waits for that. All tables are loaded."""
+    catalog = library[_CATALOG]
+    catalog.restype = ctypes.c_void_p
+    for function in (_MAKE_TASKS, _START_TASKS):
+        library[function](ctypes.c_void_p(catalog()))
 
 
 def detour(library: ctypes.CDLL, name: str, code: bytes) -> None:
