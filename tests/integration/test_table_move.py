@@ -324,6 +324,8 @@ def test_a_server_that_is_killed_at_its_exchange(
 def test_an_insert_that_ends_after_the_exchange_is_told_and_moved_later(place: Place) -> None:
     place.insert(1)
     second = place.shard.servers[1]
+    if second.runs_one_statement:
+        pytest.skip("the servers of this version run one statement after the other")
     with slow_answer("2024-01-01\t7\n") as source:
         insert = threading.Thread(
             target=second.execute,

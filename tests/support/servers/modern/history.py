@@ -16,7 +16,8 @@ STATISTICS = "allow_experimental_statistics"
 """The setting without which some versions refuse statistics of columns."""
 
 _KEEP = "SETTINGS min_replicated_logs_to_keep = 100000, finished_mutations_to_keep = 1000"
-_PATCHES = "enable_block_number_column = 1, enable_block_offset_column = 1"
+_PATCHES = ("enable_block_number_column", "enable_block_offset_column")
+"""Settings of tables that patches need; the oldest versions have neither."""
 _COLUMNS = "day Date, id UInt32, v UInt32"
 _BY_DAY = "PARTITION BY toYYYYMMDD(day) ORDER BY id"
 
@@ -43,14 +44,15 @@ def tables_with_a_history(shard: ModernShard, base: str) -> Tables:
     """
     tables = Tables()
     first, second = shard.servers
+    keep = ", ".join([_KEEP, *(f"{each} = 1" for each in _PATCHES if first.knows(each))])
     for name in (tables.changed, tables.other):
-        _create(shard, f"{base}/{name}", f"{_COLUMNS}, s String", _BY_DAY, f"{_KEEP}, {_PATCHES}")
-    _create(shard, f"cold:{base}/{tables.cold}", f"{_COLUMNS}, s String", _BY_DAY, f"{_KEEP}, {_PATCHES}")
+        _create(shard, f"{base}/{name}", f"{_COLUMNS}, s String", _BY_DAY, keep)
+    _create(shard, f"cold:{base}/{tables.cold}", f"{_COLUMNS}, s String", _BY_DAY, keep)
     # To older versions a TTL that ends after 2105 has ended long ago.
     _create(
         shard,
         f"{base}/{tables.altered}",
-        f"{_COLUMNS}, s String, t String TTL day + INTERVAL 70 YEAR, INDEX i v TYPE minmax,"
+        f"{_COLUMNS}, s String, t String TTL day + INTERVAL 70 YEAR, INDEX i v TYPE minmax GRANULARITY 1,"
         " PROJECTION p (SELECT id, v ORDER BY v), CONSTRAINT c CHECK id < 1000000",
         "PARTITION BY (toYear(day), s) ORDER BY (id, v) PRIMARY KEY id SAMPLE BY id"
         " TTL day + INTERVAL 60 YEAR",
@@ -93,10 +95,11 @@ def _insert(first: ModernServer, second: ModernServer, tables: Tables) -> None:
 
 
 def _change_rows(server: ModernServer, table: str) -> None:
+    block_number = ", _block_number" if server.knows(_PATCHES[0]) else ""
     for clauses in (
         "PARTITION ID '20240101' FINAL",
         "PARTITION ID '20240102' FINAL DEDUPLICATE",
-        "PARTITION ID '20240105' FINAL DEDUPLICATE BY id, day, _block_number",
+        f"PARTITION ID '20240105' FINAL DEDUPLICATE BY id, day{block_number}",
     ):
         server.execute(f"OPTIMIZE TABLE {table} {clauses}", alter_sync=2)
     for command in (
@@ -105,10 +108,18 @@ def _change_rows(server: ModernServer, table: str) -> None:
         "DELETE WHERE id = 0",
     ):
         server.execute(f"ALTER TABLE {table} {command}", mutations_sync=2)
-    server.execute(f"DELETE FROM {table} WHERE id = 1", lightweight_deletes_sync=2)
+    server.execute(f"DELETE FROM {table} WHERE id = 1", **_deleting(server))
     _update_in_place(server, table)
     server.execute(f"OPTIMIZE TABLE {table} PARTITION ID '20240106' FINAL", alter_sync=2)
-    server.execute(f"ALTER TABLE {table} APPLY DELETED MASK", mutations_sync=2)
+    if server.is_at_least(24, 5):
+        server.execute(f"ALTER TABLE {table} APPLY DELETED MASK", mutations_sync=2)
+
+
+def _deleting(server: ModernServer) -> dict[str, int]:
+    """Settings with which a lightweight DELETE is allowed and waited for."""
+    experimental = "allow_experimental_lightweight_delete"
+    waits = "lightweight_deletes_sync" if server.knows("lightweight_deletes_sync") else "mutations_sync"
+    return {waits: 2, **({} if server.is_at_least(23, 6) else {experimental: 1})}
 
 
 def _update_in_place(server: ModernServer, table: str) -> None:
@@ -136,9 +147,9 @@ def _alter(server: ModernServer, table: str) -> None:
     ):
         server.execute(f"ALTER TABLE {table} {command}", alter_sync=2, mutations_sync=2)
     experimental = {STATISTICS: 1} if server.knows(STATISTICS) else {}
-    # 24.5 writes them in another way.
+    # Versions before 24.8 write them in another way.
     statistics = ("ADD STATISTICS v TYPE tdigest", "MATERIALIZE STATISTICS v")
-    for command in () if server.options.version == "24.5" else statistics:
+    for command in statistics if server.is_at_least(24, 8) else ():
         server.execute(f"ALTER TABLE {table} {command}", alter_sync=2, mutations_sync=2, **experimental)
     server.execute(f"OPTIMIZE TABLE {table} FINAL", alter_sync=2)
 

@@ -96,6 +96,10 @@ class ModernServer(SqlServer):
         """Whether a statement waits until the one before it has ended."""
         return self._kind == _Kind.LOCAL
 
+    def is_at_least(self, year: int, month: int) -> bool:
+        """Whether the version is this one or a later one."""
+        return tuple(int(number) for number in self.options.version.split(".")[:2]) >= (year, month)
+
     def execute(self, sql: str, **settings: int | str) -> str:
         """Run one statement, as `SqlServer.execute` does; `alter_sync` is known to every version."""
         return super().execute(sql, **{_OLDER_NAMES.get(name, name): each for name, each in settings.items()})
