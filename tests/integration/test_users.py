@@ -25,7 +25,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from support.ansible.twin_runs import DAY, ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.ladder.guarded import GuardedShard, guarded_shard
-from support.servers.modern.server import ENGINE
 from support.servers.tls import TlsFiles
 from support.servers.zookeeper import Ensemble
 
@@ -37,15 +36,13 @@ MANY = "SELECT number FROM system.numbers LIMIT 100000"
 
 @pytest.fixture(scope="module")
 def guarded(
-    modern_version: str,
+    real_version: str,
     hot_ensemble: Ensemble,
     cold_ensemble: Ensemble,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[GuardedShard]:
-    if modern_version == ENGINE:
-        pytest.skip("these servers of tests have no users of their own")
     hot, cold = ZooKeeperSource(hot_ensemble.connect_string), ZooKeeperSource(cold_ensemble.connect_string)
-    with guarded_shard(tmp_path_factory.mktemp("guarded"), hot, {"cold": cold}, modern_version) as shard:
+    with guarded_shard(tmp_path_factory.mktemp("guarded"), hot, {"cold": cold}, real_version) as shard:
         yield shard
 
 
