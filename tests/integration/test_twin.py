@@ -354,7 +354,7 @@ def test_server_that_dies_while_a_statement_is_carried_out_defers(own: Twin) -> 
     second = own.shard.servers[1]
     own.insert(1)
     own.insert(2)
-    servers = ActingServers(own.asked(timeout=3.0), lambda: None, before=second.kill)
+    servers = ActingServers(own.asked(timeout=10.0), lambda: None, before=second.kill)
     report = own.run("cold", servers)
     assert {each.gate.value for each in report.deferred.values()} == {"twin_ready"}, report
     second.start()
