@@ -44,6 +44,7 @@ from support.html_page import check_page
 from support.memory.memory import MemoryEnsemble
 from support.servers.kazoo_client import connected
 from support.servers.modern.server import ModernShard
+from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
 pytestmark = pytest.mark.ladder
@@ -228,8 +229,11 @@ def without_parts(ground: Ground) -> None:
 
 
 def unknown(ground: Ground) -> None:
+    """The clones were merged, and the servers have deleted them, by which the merge would be known."""
     cloned(ground)
     ground.optimize(ground.cold)
+    deleted = f"SELECT count() = 0 FROM system.parts WHERE NOT active AND table = '{ground.cold}'"
+    wait_for(lambda: all(server.value(deleted) for server in ground.shard.servers))
 
 
 def unknown_with_the_source_gone(ground: Ground) -> None:
