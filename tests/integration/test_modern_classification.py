@@ -49,6 +49,8 @@ def shard(ensembles: Ensembles, start_modern: ModernShardMaker) -> ModernShard:
 def test_files_and_sessions_tell_the_same_of_tables_of_modern_servers(
     spark: SparkSession, shard: ModernShard, ensembles: Ensembles, tmp_path: Path
 ) -> None:
+    if not shard.servers[0].is_at_least(23, 10):
+        pytest.skip("this version cannot stop its cleanup, which deletes znodes between the two readings")
     tables = tables_with_a_history(shard, BASE)
     shard.execute("SYSTEM STOP MERGES")
     shard.execute("SYSTEM STOP CLEANUP")
