@@ -10,6 +10,7 @@ import shutil
 import threading
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from support.ansible.twin_runs import DAY, NEXT, ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.server import ModernServer, ModernShard, ModernShardMaker
 from support.servers.replicated import wait_for
+from support.servers.sql_server import QueryError
 from support.servers.zookeeper import Ensemble
 
 pytestmark = [pytest.mark.ladder(real_only=True), pytest.mark.long(minutes=2)]
@@ -473,8 +475,13 @@ def test_rows_that_a_disk_has_lost_are_found_on_request(twin: Twin, projection: 
     assert answer["counts"]["deferred"] == 1, answer
     assert twin.ids(twin.cold) == [[], []]
     detached = f"SELECT toString(count()) FROM system.detached_parts WHERE table = '{twin.name}'"
-    wait_for(lambda: second.value(detached) != "0" and second.parts(twin.name) != [])
-    assert twin.ids(twin.name) == [[*range(100)]] * 2
+
+    def is_fetched() -> bool:
+        with suppress(QueryError):
+            return second.value(detached) != "0" and twin.ids(twin.name) == [[*range(100)]] * 2
+        return False
+
+    wait_for(is_fetched)
     assert twin.call("cold")["counts"]["moved"] == 1
     assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[], []], [[*range(100)]] * 2)
 
