@@ -14,16 +14,17 @@ description:
     If not, the module runs C(SYSTEM RELOAD CONFIG) and checks again. The result shows if only a restart can
     help. The module never restarts a server.
   - On the host of the server the module compares the preprocessed configuration file, which the server writes
-    after reading its configuration. Versions since 2023 also show in C(system.zookeeper_connection) the connected
-    member, and versions since the middle of 2025 in C(system.zookeeper) whether the ensemble answers.
+    after reading its configuration. Versions since 2023 also show in C(system.zookeeper_connection) the
+    connected member, and versions since the middle of 2025 in C(system.zookeeper) whether the ensemble
+    answers.
 notes:
   - ClickHouse applies a change of C(<auxiliary_zookeepers>) without a restart. A server also checks its files
     every few seconds.
   - The module refuses a server before ClickHouse 21.1, whose tables cannot be in such an ensemble.
   - When a server applies changed members of an ensemble, its session with the ensemble ends. Its tables there
     refuse inserts until the new session starts moments later.
-  - If none of the changed members answers, the reload fails, and the server keeps the former members. The next run
-    of the module reloads again, also on a version that shows nothing of the session. That reload is
+  - If none of the changed members answers, the reload fails, and the server keeps the former members. The
+    next run of the module reloads again, also on a version that shows nothing of the session. That reload is
     a change only if the server shows another state afterwards.
   - The user of O(clickhouse) needs the privilege C(SYSTEM RELOAD CONFIG), and has to be allowed to read the
     database C(system).

@@ -93,8 +93,8 @@ options:
         replica. Otherwise the module compares rows and file hashes from C(system.parts).
       - Checksums detect data that a disk has lost since the insert. Each replica reads each partition twice,
         once of these while both tables have the rows. Raise O(clickhouse.timeout) for large partitions.
-      - The checksums cover rows that a lightweight C(DELETE) has marked. A partition stays where it is if a row
-        policy hides some of its rows from the user of O(clickhouse).
+      - The checksums cover rows that a lightweight C(DELETE) has marked. A partition stays where it is if a
+        row policy hides some of its rows from the user of O(clickhouse).
     type: bool
     default: false
   workers:

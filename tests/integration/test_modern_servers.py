@@ -170,7 +170,9 @@ def test_product_reads_rows_and_errors(modern: ModernShard, modern_version: str)
     assert version.startswith(f"{modern_version}.")
     assert list(client(first).stream("SELECT toUInt8(1) AS one")) == [{"one": 1}]
     client(first).execute("SELECT throwIf(getSetting('max_threads') != 3)", max_threads=3)
-    with pytest.raises(QueryRefused, match=r"code 60: (?:Unknown t|T)able .* \(UNKNOWN_TABLE\)\. Use") as caught:
+    with pytest.raises(
+        QueryRefused, match=r"code 60: (?:Unknown t|T)able .* \(UNKNOWN_TABLE\)\. Use"
+    ) as caught:
         client(first).rows("SELECT * FROM nowhere")
     assert caught.value.code == 60
     with pytest.raises(PartMoveError, match="refuses the user nobody: nobody: Authentication failed"):
