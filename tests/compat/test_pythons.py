@@ -20,10 +20,12 @@ from ansible.release import __version__ as core_version
 from compat.pythons import OWN, REFUSED, SUPPORTED, find_pythons, why_no_python
 from compat.venvs import host_venvs
 from support.ansible.calls import COLLECTIONS, ROOT, Call, call_modules, run_modules
+from support.ansible.twin_runs import DAY, ModernTables
 from support.ansible.warm import WarmPython
 from support.files.configs import written
 from support.servers.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
 from support.servers.kazoo_client import connected
+from support.servers.modern.server import ModernShard
 from support.servers.replicated import ReplicatedTable
 from support.servers.zookeeper import Ensemble
 
@@ -58,6 +60,17 @@ def servers(
         yield started
 
 
+@pytest.fixture
+def twins(modern: ModernShard, hot: Ensemble, base: str) -> Iterator[ModernTables]:
+    """A table of one partition, which gets its twin by a module."""
+    tables = ModernTables(modern, hot, f"{base}-twins")
+    modern.execute(tables.definition("hits", tables.shard_path("hits")))
+    tables.insert_into("hits", 1)
+    yield tables
+    for name in ("hits", "hits_cold"):
+        modern.execute(f"DROP TABLE IF EXISTS {name} SYNC")
+
+
 def test_another_python_is_there() -> None:
     """Else nothing of this file says anything."""
     if not host_venvs():
@@ -80,17 +93,19 @@ def test_the_domain(version: str, python: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.parametrize("modern_version", ["25.8"], indirect=True)
 @pytest.mark.parametrize("version", OTHERS)
 def test_every_module(
     version: str,
     python: Path,
     servers: ClickHouseCluster,
+    twins: ModernTables,
     hot: Ensemble,
     cold: Ensemble,
     base: str,
     tmp_path: Path,
 ) -> None:
-    """Of a real table, a partition is moved for real, after its server was entered in the ledger."""
+    """Partitions of real tables are moved for real: after the server was entered in the ledger, and by SQL."""
     table = ReplicatedTable(f"hits_{version.replace('.', '_')}", f"{base}/hits", servers.servers).create()
     table.fill(["2019-12-01", "2019-12-02"])
     config = tmp_path / "config.xml"
@@ -102,7 +117,7 @@ def test_every_module(
     }
     with connected(hot.connect_string) as client:
         client.create(f"{table.path}/block_numbers/{SECOND}/State", b"COLD")
-    calls = calls_of_all(ensembles, table, config)
+    calls = calls_of_all(ensembles, table, config, twins, cold)
     assert {call.module for call in calls} == MODULES
 
     # How Ansible packs a module shows with the oldest and the newest.
@@ -112,7 +127,6 @@ def test_every_module(
     else:
         results = run_one_by_one(python, tmp_path, calls)
 
-    check_last(results.pop(), results.pop(), results.pop())
     assert not [each["msg"] for each in results if each["failed"]]
     health, entered, repaired, restored, marked, ledger, checked, moved, *others = results
     looked, audited, owned, edited, journal, turn, census, merged, *of_twins = others
@@ -143,19 +157,20 @@ def test_every_module(
     check_twins(*of_twins)
 
 
-def check_twins(moved: Mapping[str, Any], made: Mapping[str, Any], audited: Mapping[str, Any]) -> None:
-    """This server has no second ensemble for tables."""
-    assert [each["gate"] for each in moved["deferred"]] == ["twin_ready"]
-    assert [each["created"] for each in made["twins"]] == [True]
-    # An audit that found no twin at all has compared nothing.
-    assert (audited["kinds"]["without_twin"], audited["complete"]) == (1, False)
-
-
-def check_last(reading: Mapping[str, Any], whole: Mapping[str, Any], reloaded: Mapping[str, Any]) -> None:
-    """The server has no twin, no databases whose tables can be exchanged, and no second ensemble."""
-    assert "has no twin of" in reading["msg"]
-    assert "is of the engine Ordinary" in whole["msg"]
-    assert (reloaded["failed"], reloaded["read"], reloaded["restart_needed"]) == (False, False, True)
+def check_twins(
+    made: Mapping[str, Any],
+    moved: Mapping[str, Any],
+    audited: Mapping[str, Any],
+    reloaded: Mapping[str, Any],
+    whole: Mapping[str, Any],
+    reading: Mapping[str, Any],
+) -> None:
+    """A table got its twin, and one partition went there."""
+    assert [each["created"] for each in made["twins"]] == [True, True]
+    assert [each["partition"] for each in moved["moved"]] == [DAY]
+    assert (audited["kinds"]["cold"], audited["complete"], audited["drifted"]) == (1, True, False)
+    assert (reloaded["read"], reloaded["changed"]) == (True, False)
+    assert (whole["changed"], reading["changed"]) == (True, True)
 
 
 def run_one_by_one(python: Path, folder: Path, calls: Iterable[Call]) -> list[dict[str, Any]]:
@@ -175,10 +190,13 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path) -> tuple[Call, ...]:
+def calls_of_all(
+    ensembles: dict[str, Any], table: ReplicatedTable, config: Path, twins: ModernTables, cold: Ensemble
+) -> tuple[Call, ...]:
     """Calls that enter the table's server in the ledger, mark SECOND, move FIRST and edit the file.
 
     SECOND, whose State is wrong, is repaired before, which is not undone, as its State would be wrong again.
+    The last calls are about the table of twins.
     """
     ((replica, server),) = table.replicas.items()
     clickhouse = {"host": "127.0.0.1", "port": server.http_port}
@@ -189,7 +207,6 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
     repair = {"shard_path": table.path, "kind": "hot_marked_cold", "backup": str(config.parent), **asked}
     turn = {name: ensembles[name] for name in ("hot", "coordination_root")}
     place = {"shard_path": table.path}
-    second = {"name": "cold", "nodes": [{"host": "c1"}]}
     mark = {"shard_path": table.path, "partition": SECOND, "state": "HOT", **asked}
     return (
         Call("replica_info", {"clickhouse": clickhouse, "hot": ensembles["hot"], "sample_interval": "0s"}),
@@ -208,12 +225,29 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("guard_lease", {**turn, "owner": "a test"}),
         Call("census_info", turn),
         Call("partition_merge", ensembles | asked | {"partitions": [{**place, "partition": SECOND}]}),
-        Call("twin_move", turn | move),
-        Call("twin_table", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}, check_mode=True),
-        Call("twin_audit_info", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}),
-        Call("config_reload", {"clickhouse": clickhouse, **second, "preprocessed": [str(config)]}),
-        Call("table_move", {**turn, "shard_paths": [table.path], **asked}, check_mode=True),
-        Call("twin_view", {**turn, "shard_paths": [table.path], **asked}, check_mode=True),
+        *calls_of_twins(twins, cold),
+    )
+
+
+def calls_of_twins(twins: ModernTables, cold: Ensemble) -> tuple[Call, ...]:
+    """Calls that give the table its twin, move its partition there, and foresee more."""
+    table = {**twins.given, "shard_paths": [twins.shard_path("hits")]}
+    server = twins.first
+    nodes = [{"host": "127.0.0.1", "port": each.files.ports.client} for each in cold.members]
+    reload = {
+        "clickhouse": {"host": "127.0.0.1", "port": server.http_port},
+        "name": "cold",
+        "nodes": nodes,
+        "preprocessed": [str(server.data_dir / "preprocessed_configs" / "config.xml")],
+    }
+    without_root = {name: value for name, value in table.items() if name != "coordination_root"}
+    return (
+        Call("twin_table", without_root),
+        Call("twin_move", table | {"min_age": "0"}),
+        Call("twin_audit_info", table),
+        Call("config_reload", reload),
+        Call("table_move", table, check_mode=True),
+        Call("twin_view", table, check_mode=True),
     )
 
 
