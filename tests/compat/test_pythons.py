@@ -105,7 +105,7 @@ def test_every_module(
     base: str,
     tmp_path: Path,
 ) -> None:
-    """Partitions of real tables are moved for real: after the server was entered in the ledger, and by SQL."""
+    """Partitions of real tables are moved for real: after the server was entered, and by SQL."""
     table = ReplicatedTable(f"hits_{version.replace('.', '_')}", f"{base}/hits", servers.servers).create()
     table.fill(["2019-12-01", "2019-12-02"])
     config = tmp_path / "config.xml"
