@@ -23,5 +23,6 @@ def permitted() -> Iterator[None]:
         yield
     except QueryRefused as error:
         if error.code in _NOT_PERMITTED:
-            raise NotPermitted(error.message, remedy=error.remedy) from error
+            # The message and the remedy are those of the error.
+            raise NotPermitted(error.message, remedy=error.remedy) from None
         raise

@@ -71,7 +71,7 @@ class TwinSteps(NamedTuple):
         except QueryRefused as error:
             if error.code != _REPLICA_EXISTS:
                 raise
-            raise PartMoveError(error.message, remedy=_DROPPED_LATER) from error
+            raise PartMoveError(error.message, remedy=_DROPPED_LATER) from None
 
 
 def plan_twins(
