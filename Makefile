@@ -79,6 +79,7 @@ sanity: build/sanity.stamp ## Run ansible-test sanity on the tracked files
 
 .PHONY: compat
 compat: export COMPAT_CORES = $(if $(filter cores,$(call kind,compat)),$(CORES))
+compat: export COMPAT_PYTHONS = all
 compat: setup compat-venvs ## Test with other releases of ansible-core, CORES="2.18 2.21", or WHAT=pythons
 	@$(BIN)/pytest tests/compat/test_$(call kind,compat).py --numprocesses 2 $(PYTEST_ARGS)
 

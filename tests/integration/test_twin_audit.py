@@ -47,7 +47,7 @@ from support.servers.modern.server import ModernShard
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
-pytestmark = pytest.mark.ladder
+pytestmark = pytest.mark.ladder(real_only=True)
 
 
 class Ground(ModernTables):
