@@ -23,6 +23,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_ser
     DEFAULT_TWIN,
     HttpTwinServers,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_sql import sum_of_rows
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import (
@@ -42,6 +43,7 @@ from support.ansible.twin_runs import DAY, ModernTables
 from support.exposition import parsed
 from support.html_page import check_page
 from support.memory.memory import MemoryEnsemble
+from support.memory.twins import table_of
 from support.servers.kazoo_client import connected
 from support.servers.modern.server import ModernShard
 from support.servers.replicated import wait_for
@@ -320,6 +322,68 @@ def test_rows_are_compared_themselves_and_not_by_a_projection(ground: Ground) ->
     merged_twin(ground)
     (found,) = ground.audit()["findings"]
     assert [row[1] for row in ground.first.query(found["statements"][0])] == [2, 2]
+
+
+def test_rows_with_a_null_are_not_taken_for_others(ground: Ground) -> None:
+    """A hash of several values is NULL if one of them is, and a sum leaves NULL out."""
+    ground.give_twin()
+    for table in (ground.name, ground.cold):
+        ground.alter(table, "ADD COLUMN more Nullable(UInt8)")
+    ground.insert_into(ground.name, 1, 2)
+    ground.insert_into(ground.cold, 3, 4)
+    (found,) = ground.audit()["findings"]
+    assert found["kind"] == "as_many_rows"
+    answers = ground.first.query(found["statements"][0])
+    assert [row[1] for row in answers] == [2, 2]
+    assert len({row[2] for row in answers}) == 2, answers
+
+
+def test_rows_with_other_materialized_columns_are_not_the_same(ground: Ground) -> None:
+    ground.give_twin()
+    for number, table in enumerate((ground.name, ground.cold)):
+        ground.alter(table, f"ADD COLUMN more UInt8 MATERIALIZED {number}")
+        ground.insert_into(table, 1, 2)
+        ground.alter(table, "MODIFY COLUMN more UInt8 MATERIALIZED 0")
+    (found,) = ground.audit()["findings"]
+    assert len({row[2] for row in ground.first.query(found["statements"][0])}) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        ("CAST(NULL AS Nullable(String))", "CAST('' AS Nullable(String))"),
+        ("CAST(NULL AS LowCardinality(Nullable(String)))", "CAST('' AS LowCardinality(Nullable(String)))"),
+        ("CAST(nan AS Float64)", "CAST(inf AS Float64)"),
+        ("CAST(0.0 AS Float64)", "CAST(-0.0 AS Float64)"),
+        ("CAST([NULL, 1] AS Array(Nullable(UInt8)))", "CAST([1, NULL] AS Array(Nullable(UInt8)))"),
+        ("CAST((NULL, 1) AS Tuple(Nullable(UInt8), UInt8))", "CAST((1, 1) AS Tuple(Nullable(UInt8), UInt8))"),
+        ("map('a', CAST(NULL AS Nullable(UInt8)))", "map('b', CAST(NULL AS Nullable(UInt8)))"),
+        ("CAST([map('a', [1])] AS Array(Map(String, Array(UInt8))))", "[map('a', [toUInt8(2)])]"),
+        ("toDecimal128(1.10, 10)", "toDecimal128(1.11, 10)"),
+        ("initializeAggregation('uniqState', 1)", "initializeAggregation('uniqState', 2)"),
+        ("initializeAggregation('avgState', 1)", "initializeAggregation('avgState', 2)"),
+    ],
+)
+def test_the_sum_of_rows_differs_where_a_value_does(modern: ModernShard, value: str, other: str) -> None:
+    sums = [_sum_of(modern, f"SELECT {each} AS value") for each in (value, other)]
+    assert len(set(sums)) == 2
+    assert None not in sums
+    assert sums[0] == _sum_of(modern, f"SELECT {value} AS value")
+
+
+def test_the_sum_of_rows_reads_json(modern: ModernShard) -> None:
+    server = modern.servers[0]
+    if not server.query("SELECT name FROM system.data_type_families WHERE name = 'JSON'"):
+        pytest.skip("this version has no JSON")
+    texts = ('{"a": {"b": 1}}', '{"a": {"b": null}}', '{"a": {"c": 1}}', '{"a": {"b": "1"}}')
+    sums = {_sum_of(modern, f"SELECT CAST('{text}' AS JSON) AS value") for text in texts}
+    assert len(sums) == len(texts)
+    assert None not in sums
+
+
+def _sum_of(modern: ModernShard, select: str) -> object:
+    table = table_of(Side.HOT, "r1")._replace(columns=("value",))
+    return modern.servers[0].value(f"SELECT {sum_of_rows(table)} FROM ({select})")
 
 
 def rows_of(ground: Ground) -> list[tuple[Any, ...]]:

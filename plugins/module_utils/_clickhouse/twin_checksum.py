@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._partmove.errors import NotPermitted
-from .._partmove.formats.sql import identifier, is_one_of
+from .._partmove.formats.sql import is_one_of
 from .._partmove.twin.move.tables import TwinTable
 from .client import ClickHouseClient
 from .permission import permitted
-from .twin_sql import PROJECTIONS, table_condition
+from .twin_sql import PROJECTIONS, sum_of_rows, table_condition
 
 _EVERY_ROW = (PROJECTIONS, "apply_deleted_mask")
 """Settings that are 0 for a query over all rows of parts: it reads no projection, and leaves no row out."""
@@ -24,22 +24,16 @@ def checksum_of(client: ClickHouseClient, table: TwinTable, parts: Sequence[str]
 
     Raises NotPermitted if the user does not see all rows, and PartMoveError if the server fails.
     """
-    columns = client.rows(
-        f"SELECT name FROM system.columns WHERE {table_condition(table)}"
-        " AND default_kind NOT IN ('ALIAS', 'EPHEMERAL') ORDER BY position"
-    )
-    if not columns:
+    if not table.columns:
         raise NotPermitted(
             f"{client.label} does not show the user any column of {table}",
             remedy=f"GRANT SELECT ON {table.sql_name} to the user",
         )
-    # The hash of a list of values is NULL if one of the values is NULL.
-    row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
     in_parts = is_one_of("name", parts)
     rows = f"SELECT toString(sum(rows)), toString(count()) FROM system.parts WHERE active AND {in_parts}"
     with permitted():
         ((count, total),) = client.rows(
-            f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {table.sql_name}"
+            f"SELECT toString(count()), toString({sum_of_rows(table)}) FROM {table.sql_name}"
             f" WHERE {is_one_of('_part', parts)}{_own_rows(client)}"
         )
     # Afterwards: a part that was merged meanwhile has hidden no row.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
@@ -169,18 +170,20 @@ class HttpTwinServers:
         Raises NotPermitted, with nothing attached, unless the user may also drop the parts: otherwise the
         rows would stay in both tables.
         """
-        source = DropPart(statement.tables, statement.destination.other, NO_PART)
-        # There is no such part, so that an error is certain; which one shows whether the user may drop parts.
-        for each in (source, statement):
-            try:
-                with permitted():
-                    self._execute_everywhere(each)
-            except QueryRefused as error:
-                if each is statement:
-                    if error.code not in _NOT_DONE and not _parts_are_equal(error):
-                        raise
-                    return error.text
+        self._require_right_to_drop(DropPart(statement.tables, statement.destination.other, NO_PART))
+        try:
+            with permitted():
+                self._execute_everywhere(statement)
+        except QueryRefused as error:
+            if error.code not in _NOT_DONE and not _parts_are_equal(error):
+                raise
+            return error.text
         return ""
+
+    def _require_right_to_drop(self, statement: DropPart) -> None:
+        """Raise NotPermitted unless the user may drop parts. The statement names no part, so it must fail."""
+        with suppress(QueryRefused), permitted():
+            self._execute_everywhere(statement)
 
     def drop(self, statement: DropPart) -> bool:
         """Implement `TwinServers.drop`. Any error besides _NOT_THERE leaves the outcome unknown."""
@@ -235,6 +238,7 @@ class HttpTwinServers:
             path,
             replica,
             definition_of(engine, create, f"{database}.{name}"),
+            _stored_columns(client, database, name),
             int(total),
             int(active),
             "has no session with its ensemble" if int(is_readonly) or int(is_expired) else "",
@@ -249,6 +253,14 @@ def _parts_are_equal(error: QueryRefused) -> bool:
     """
     is_refused = "Node exists" in error.text and "/blocks/" in error.text
     return error.code == _KEEPER_EXCEPTION and is_refused
+
+
+def _stored_columns(client: ClickHouseClient, database: str, name: str) -> tuple[str, ...]:
+    rows = client.rows(
+        f"SELECT name FROM system.columns WHERE database = {literal(database)} AND table = {literal(name)}"
+        " AND default_kind NOT IN ('ALIAS', 'EPHEMERAL') ORDER BY position"
+    )
+    return tuple(column for (column,) in rows)
 
 
 def _definition_texts(client: ClickHouseClient, database: str, name: str) -> list[list[str]]:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .._partmove.formats.sql import literal
+from .._partmove.formats.sql import identifier, literal
 from .._partmove.twin.move.tables import TwinTable, TwinTables
 
 PROJECTIONS = "allow_experimental_projection_optimization"
@@ -32,6 +32,17 @@ def pattern_of(*verbs: str) -> str:
     """Return the regular expression of `begins_with`, for RE2 and for Python."""
     either = "|".join(verbs)
     return rf"(?is)^{_COMMENTS}(?:{either})\s"
+
+
+def sum_of_rows(table: TwinTable) -> str:
+    """Return an aggregate over rows that is equal for equal rows in any order, and never NULL.
+
+    The whole row is serialized first: a hash of a list of values is NULL if one of the values is NULL. In
+    RowBinary, NaN, -0.0 and NULL each have their own bytes, as do values of nested types and of aggregate
+    states. If the server shows no column, the sum leaves out MATERIALIZED columns.
+    """
+    row = ", ".join(map(identifier, table.columns)) or "*"
+    return f"sum(cityHash64(formatRow('RowBinary', {row})))"
 
 
 def table_condition(table: TwinTable) -> str:

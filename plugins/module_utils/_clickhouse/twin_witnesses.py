@@ -21,7 +21,7 @@ from .sent_settings import ROWS_ALONE, KnownSettings
 from .system_tables import columns_of
 from .twin_activity import partition_of
 from .twin_servers import HttpTwinServers
-from .twin_sql import OWN_ROWS
+from .twin_sql import OWN_ROWS, sum_of_rows
 
 _BLOCKS = ("blocks", "async_blocks", "deduplication_hashes")
 """Znodes in which a table keeps its inserted blocks; the version decides which of them exist."""
@@ -77,7 +77,8 @@ def statements_of(tables: TwinTables, check: ManualCheck, settings: KnownSetting
     settings: the names of settings on the servers; without it, the server is taken for a version with all.
     """
     sums = [
-        f"SELECT {literal(str(tables.on(side)))} AS place, count() AS rows, sum(cityHash64(*)) AS hash"
+        f"SELECT {literal(str(tables.on(side)))} AS place, count() AS rows,"
+        f" {sum_of_rows(tables.on(side))} AS hash"
         f" FROM {tables.on(side).sql_name} WHERE {is_one_of('_part', parts)}"
         for side, parts in check.compare.items()
     ]

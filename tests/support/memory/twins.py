@@ -167,7 +167,7 @@ class Twins:
 def table_of(side: Side, replica: str) -> TwinTable:
     """What a server says of a table that is as it shall be."""
     ensemble, name = ("default", "hits") if side is Side.HOT else ("cold", "hits_cold")
-    return TwinTable("db", name, ensemble, PATH, replica, "(a UInt8)", len(REPLICAS), len(REPLICAS))
+    return TwinTable("db", name, ensemble, PATH, replica, "(a UInt8)", ("a",), len(REPLICAS), len(REPLICAS))
 
 
 class ModelServers:

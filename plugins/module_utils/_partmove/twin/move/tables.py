@@ -65,6 +65,9 @@ class TwinTable(NamedTuple):
     replica: str
     definition: str
     """Columns, keys, indices, projections and settings as SQL, without the name and the path of the table."""
+    columns: tuple[str, ...]
+    """Names of the columns that parts store, in their order, MATERIALIZED columns included; empty if the
+    server does not show them to the user."""
     total_replicas: int
     active_replicas: int
     problem: str = ""

@@ -18,7 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replicat
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import TwinTable
 
-TABLE = TwinTable("db", "hits", "default", "/t/01", "r1", "", 1, 1)
+TABLE = TwinTable("db", "hits", "default", "/t/01", "r1", "", ("a",), 1, 1)
 
 
 class Answers:

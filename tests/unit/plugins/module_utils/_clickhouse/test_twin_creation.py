@@ -56,7 +56,7 @@ class Servers:
         self.server = server
 
     def read_twin(self, path: str, replica: TwinReplica) -> TwinOfReplica:
-        hot = TwinTable("db", "hits", "default", path, replica.name, "", 1, 1)
+        hot = TwinTable("db", "hits", "default", path, replica.name, "", ("a",), 1, 1)
         query = f"CREATE TABLE db.hits (`d` Date) ENGINE = {ENGINE}"
         return TwinOfReplica(cast("Any", self.server), hot, "db.hits_cold", ENGINE, query, None)
 

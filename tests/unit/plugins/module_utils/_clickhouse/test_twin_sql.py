@@ -10,7 +10,13 @@ import re
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_sql import INSERTS, pattern_of
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_sql import (
+    INSERTS,
+    pattern_of,
+    sum_of_rows,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
+from support.memory.twins import table_of
 
 
 @pytest.mark.parametrize(
@@ -53,3 +59,9 @@ def test_other_statements_are_none(query: str) -> None:
 )
 def test_an_insert_may_begin_with_its_common_expressions(query: str, inserts: bool) -> None:
     assert bool(re.search(pattern_of(*INSERTS), query)) is inserts
+
+
+def test_the_sum_is_over_whole_rows_of_all_stored_columns() -> None:
+    table = table_of(Side.HOT, "r1")._replace(columns=("day", "a b"))
+    assert sum_of_rows(table) == "sum(cityHash64(formatRow('RowBinary', day, `a b`)))"
+    assert sum_of_rows(table._replace(columns=())) == "sum(cityHash64(formatRow('RowBinary', *)))"
