@@ -36,7 +36,7 @@ KINDS_bench := patched twin daily effect growth modern scale
 KINDS_compat := cores pythons
 KINDS_demo := patched twin record
 KINDS_explore := patched twin
-KINDS_faults := patched twin
+KINDS_faults := patched twin readers
 KINDS_mutants := written generated
 kind = $(or $(filter $(WHAT),$(KINDS_$(1))),$(firstword $(KINDS_$(1))))
 # Here, so that nothing is installed before a wrong WHAT is reported.
@@ -92,12 +92,15 @@ mutants: setup ## Make the protocol unsafe in many ways, and require that a test
 	@$(RUN) -m mutants $(if $(filter generated,$(call kind,mutants)),--generated) $(ARGS)
 
 # FAULTS: the number of faults; SEED: selects them; ONLY: the numbers of faults to repeat, such as 17,20-29.
-# The time of the test of twins grows with PARTITIONS: it has no limit.
+# The time of the test of twins grows with PARTITIONS: it has no limit. READS are of each version, RUNGS the versions.
 .PHONY: faults
-faults: setup ## Break real servers while partitions move: FAULTS=300 SEED=2, or WHAT=twin PARTITIONS=1000
+faults: setup ## Break real servers while partitions move: FAULTS=300 SEED=2, WHAT=twin PARTITIONS=1000, WHAT=readers READS=50000
 ifeq ($(call kind,faults),twin)
 	@PARTITIONS="$(or $(PARTITIONS),1000)" $(BIN)/pytest tests/integration/test_twin_shards.py --timeout 0 \
 	    $(PYTEST_ARGS)
+else ifeq ($(call kind,faults),readers)
+	@$(RUN) -m seen_once $(if $(READS),--reads $(READS)) $(if $(SEED),--seed $(SEED)) \
+	    $(if $(RUNGS),--versions "$(RUNGS)") $(ARGS)
 else
 	@$(RUN) -m faults $(if $(FAULTS),--faults $(FAULTS)) $(if $(SEED),--seed $(SEED)) \
 	    $(if $(ONLY),--only $(ONLY)) $(ARGS)
@@ -107,7 +110,7 @@ endif
 explore: setup ## Explore random schedules of faults: STEPS=1000000 SEED=7, or WHAT=twin RUNS=60000
 ifeq ($(call kind,explore),twin)
 	RUNS="$(or $(RUNS),60000)" $(RUN) -m pytest -q -n auto \
-	    tests/unit/plugins/module_utils/_partmove/twin/move/test_partition_move_many_acts.py
+	    tests/unit/plugins/module_utils/_partmove/twin/move/test_group_move_many_acts.py
 else
 	@SEED="$(SEED)" STEPS="$(STEPS)" $(RUN) -m explore
 endif

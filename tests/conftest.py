@@ -34,6 +34,7 @@ from support.servers.clickhouse import (
 from support.servers.downloads import NotToBeHad
 from support.servers.kazoo_client import connected
 from support.servers.ladder.rungs import RUNGS, Rung, rung
+from support.servers.ladder.table import SERVER_MB
 from support.servers.modern.library import NoModernEngine, engine_library
 from support.servers.modern.server import ENGINE, ModernShard, ModernShardMaker, modern_shard
 from support.servers.process import ServerError
@@ -252,25 +253,53 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the ladder with each version; RUNGS="24.5 25.5" selects them, and for all modern tests."""
     real = os.environ.get("RUNGS", "").split()
     marker = metafunc.definition.get_closest_marker("ladder")
-    usual = [each for each in RUNGS if each.in_every_test and each.real]
-    versions = real or [each.name for each in usual]
+    usual = [each.name for each in RUNGS if each.in_every_test and each.real]
+    versions = real or usual
     if "real_rung" in metafunc.fixturenames:
         with_server = [each for each in versions if each != ENGINE and rung(each).real]
         metafunc.parametrize("real_rung", with_server, indirect=True)
     if (real or marker) and "modern_version" in metafunc.fixturenames:
-        # All of these files with each version take too long for every run.
-        oldest = [RUNGS[0].name] if metafunc.definition.get_closest_marker("oldest") else []
-        is_enough = marker is not None and marker.kwargs.get("real_only") and not _absence(usual[-1])
-        of_twins = real or [usual[-1].name, *([] if is_enough else [ENGINE]), *oldest]
+        # All tests with each version take too long for every run.
+        of_twins = real or [*_smoke_versions(metafunc, usual), usual[-1]]
         metafunc.parametrize("modern_version", of_twins, indirect=True, scope="module")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def _smoke_versions(metafunc: pytest.Metafunc, usual: list[str]) -> list[str]:
+    """The versions besides the last of `usual` that the mark `smoke` of a test asks for."""
+    smoke = metafunc.definition.get_closest_marker("smoke")
+    if smoke is None:
+        return []
+    newest = [] if "older" in smoke.args else [ENGINE]
+    return [RUNGS[0].name, *usual[:-1], *newest]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what takes longest, or one worker would be at it when the others have nothing to do.
 
     A worker has its next file early: with more of those than workers, one would wait behind the longest.
     """
+    needless = [each for each in items if _is_no_smoke_test(each)]
+    if needless:
+        config.hook.pytest_deselected(items=needless)
+        items[:] = [each for each in items if each not in set(needless)]
     items.sort(key=_minutes, reverse=True)
+
+
+def _is_no_smoke_test(item: pytest.Item) -> bool:
+    """Whether the mark `smoke` of a test names other parameters, and no version was asked for."""
+    marker = item.get_closest_marker("smoke")
+    if (
+        marker is None
+        or not marker.kwargs
+        or os.environ.get("RUNGS")
+        or not isinstance(item, pytest.Function)
+    ):
+        return False
+    params = item.callspec.params
+    usual = [each.name for each in RUNGS if each.in_every_test and each.real]
+    if params["modern_version"] == usual[-1]:
+        return False
+    return any(params[name] != value for name, value in marker.kwargs.items())
 
 
 def _minutes(item: pytest.Item) -> float:
@@ -303,8 +332,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show the end of every server's log beside the failure of a test that uses the server."""
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the end of every server's log beside the failure of a test that uses the server.
+
+    Reports say how much memory ClickHouse has had, for the table of `make ladder`.
+    """
+    if call.when == "call" and isinstance(item, pytest.Function):
+        peaks = [each.process.peak_mb for each in _servers(item) if isinstance(each, SqlServer)]
+        item.user_properties += [(SERVER_MB, max(peaks))] if peaks else []
     report = yield
     if report.failed and isinstance(item, pytest.Function):
         for server in _servers(item):

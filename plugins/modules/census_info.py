@@ -179,6 +179,25 @@ kinds:
     bytes:
       description: Bytes of their paths and data.
       type: int
+part_ages:
+  description:
+    - Znodes of registered parts, columns and checksums included, by age. Moves of cold partitions can take at
+      most these znodes out of the ensemble.
+    - A partition that still gets new parts stays, so that the gain is smaller. A plan has the exact gain, see
+      the role P(olap.partmove.partition_classify#role).
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    days:
+      description: Least age in calendar days (UTC) since the part was registered. Ages are 30, 90 and 365.
+      type: int
+    znodes:
+      description: Number of znodes of parts of at least that age, over all replicas.
+      type: int
+    bytes:
+      description: Bytes of their paths and data.
+      type: int
 tables:
   description: The tables, the largest number of znodes first.
   returned: success

@@ -250,6 +250,25 @@ gates:
       deferred: 12
       failed: 0
       remedy: OPTIMIZE TABLE … PARTITION … FINAL, wait until the old parts are cleaned up, and run again
+ended_holds:
+  description: Holds of C(twin_hold) whose time had passed, and which the module deleted, by shard path. A
+    hold whose time has not passed defers partitions by the gate C(not_held).
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
+    owner:
+      description: Owner of the hold.
+      type: str
+    reason:
+      description: Reason of the hold.
+      type: str
+    until:
+      description: End of the hold in UTC.
+      type: str
 totals:
   description: Parts and znodes that left the hot ensemble or came back, over all replicas; in check mode,
     that would do so.

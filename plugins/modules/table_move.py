@@ -29,8 +29,10 @@ notes:
   - Do not exchange or rename the tables meanwhile, and do not insert into the twin.
   - Only tables in databases of the engine C(Atomic) can be exchanged. Other tables are refused before the
     first change. The statement is executed on each replica, never with C(ON CLUSTER).
-  - The old table is never dropped. Drop the old table once RV(tables[].left_parts) and
-    RV(tables[].older_inserts) are 0 on every replica and a reversal is no longer needed.
+  - The old table is never dropped. Drop the old table once RV(finished) is true and a reversal is no longer
+    needed.
+  - Asynchronous inserts that are queued during the exchange fail or end in the other table, so they have to
+    pause.
   - The user of O(clickhouse) needs the privileges C(CREATE), C(DROP), C(ALTER), C(SELECT) and C(INSERT) on
     both tables, and C(SYSTEM MERGES) with O(stop_merges=true). The user also has to be allowed to read the
     database C(system).
@@ -89,6 +91,14 @@ options:
       - For tables with constant inserts.
     type: bool
     default: false
+  insert_wait:
+    description:
+      - How long to wait, after the names were exchanged, for inserts that began before, in seconds or with a
+        unit, such as V(10m). Their rows arrive in the other table. The time is for all O(shard_paths)
+        together.
+      - When the time is over, the run moves what has arrived, and RV(finished) is false. Run again.
+    type: str
+    default: 1m
 seealso:
   - module: olap.partmove.twin_table
   - module: olap.partmove.twin_move
@@ -190,9 +200,20 @@ tables:
         run.
       type: int
     older_inserts:
-      description: Inserts that began before the exchange and are still running. Their rows may arrive in the
-        other table, and the next run moves these rows.
+      description: Number of inserts that began before the exchange and may not have ended. Their rows may
+        arrive in the other table, and the next run moves these rows. Null if the names are not exchanged on
+        every replica, as in check mode.
       type: int
+    older:
+      description: These inserts, at most O(max_listed). A statement is listed unless it is proven that it
+        inserts nothing. Asynchronous inserts, Buffer tables and consumers are listed too.
+      type: list
+      elements: str
+finished:
+  description: Whether every table has its name in the desired ensemble, and no row is in the other table or
+    can still arrive there. Only then the other table may be dropped.
+  returned: when the options are valid
+  type: bool
 differing:
   description: One sentence for each shard path whose replicas have different parts at the end. Running
     inserts cause such differences.
@@ -208,6 +229,25 @@ gates:
   returned: when the options are valid
   type: list
   elements: dict
+ended_holds:
+  description: Holds of C(twin_hold) whose time had passed, and which the module deleted, by shard path. A
+    hold whose time has not passed defers partitions by the gate C(not_held).
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
+    owner:
+      description: Owner of the hold.
+      type: str
+    reason:
+      description: Reason of the hold.
+      type: str
+    until:
+      description: End of the hold in UTC.
+      type: str
 totals:
   description: Moved parts and rows on each replica; in check mode, parts and rows to move.
   returned: when the options are valid
@@ -230,6 +270,12 @@ failed_partitions:
 left_behind:
   description: Moved partitions that got new parts during the move. The new parts stayed in the first table.
     Run again.
+  returned: when the options are valid
+  type: list
+  elements: dict
+hot_znodes:
+  description: Znodes that the hot ensemble has of each shard path after its moves, as
+    M(olap.partmove.twin_move) returns them.
   returned: when the options are valid
   type: list
   elements: dict
@@ -271,6 +317,7 @@ def main() -> None:
             "journal": {"type": "path"},
             "lock_wait": argspec.LOCK_WAIT,
             "stop_merges": {"type": "bool", "default": False},
+            "insert_wait": {"type": "str", "default": "1m"},
             **argspec.MAX_LISTED,
             **argspec.LOAD,
             **argspec.PARTS_PER_SECOND,

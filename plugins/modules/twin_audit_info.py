@@ -125,6 +125,9 @@ findings:
     record:
       description: Path of the znode in hot with the record of the partition; empty without a record.
       type: str
+    began:
+      description: When the move of the record began; empty without a record.
+      type: str
     seen_twice:
       description: Whether readers of both tables see rows of the partition twice, or may do so.
       type: bool
@@ -140,6 +143,7 @@ findings:
       remedy: "If these are the same rows, run the statements of the finding: they drop …"
       statements: ["ALTER TABLE db.hits DROP PART '20191201_0_5_2'"]
       record: ""
+      began: ""
       seen_twice: true
 kinds:
   description: Number of partitions and tables by kind, with a key for every kind.
@@ -152,6 +156,60 @@ seen_twice:
   returned: when the options are valid
   type: list
   elements: dict
+missing:
+  description: Partitions and tables of which the twin lacks rows that the ledger lists, or is another table,
+    as C(shard_path) and C(partition), the worst first.
+  returned: when the options are valid
+  type: list
+  elements: dict
+blocked:
+  description: Shard paths of which no partition can move, because the definitions of the table and its twin,
+    or of two replicas, differ. The gate C(twin_alike) defers all their partitions.
+  returned: when the options are valid
+  type: list
+  elements: str
+holds:
+  description: Holds of M(olap.partmove.twin_hold), sorted by shard path. While a hold lasts, no run works on
+    the shard path.
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the hot table.
+      type: str
+    owner:
+      description: Owner of the hold.
+      type: str
+    reason:
+      description: Reason for the hold.
+      type: str
+    until:
+      description: End of the hold.
+      type: str
+    is_over:
+      description: Whether the end has passed by the clock of the host of the audit. The next run over the
+        shard path deletes such a hold.
+      type: bool
+unfinished_alters:
+  description: Statements of M(olap.partmove.twin_alter) that are not finished, sorted by shard path. Until
+    they are, no run works on the shard path.
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the hot table.
+      type: str
+    record:
+      description: Path of the znode with the statement.
+      type: str
+    began:
+      description: When the statement began.
+      type: str
+    in_progress:
+      description: Whether a run holds the lock of the shard path, and may finish the statement.
+      type: bool
 drifted:
   description: Whether there is an inconsistency.
   returned: when the options are valid

@@ -26,12 +26,14 @@ description:
     the remedy. Deferred partitions do not fail the module.
   - A partition may have any number of parts. In either table its parts are merged and mutated as usual.
 notes:
-  - From the ATTACH to the last DROP PART readers of both tables see rows of the partition twice.
-    RV(moved[].seen_twice_seconds) has the duration.
+  - From the ATTACH to the last DROP PART both tables have the rows of the partition.
+    RV(moved[].seen_twice_seconds) has the duration. O(readers) says who sees the rows twice.
   - Do not insert into the twin while the module works on a partition. Do not ATTACH, DROP or REPLACE this
     partition in either table, and do not EXCHANGE the tables.
   - The user of O(clickhouse) needs the privileges C(ALTER TABLE), C(SELECT) and C(INSERT) on both tables, and
-    C(SYSTEM MERGES) with O(stop_merges=true).
+    C(SYSTEM MERGES) with O(stop_merges=true). Row policies need C(CREATE ROW POLICY), C(ALTER ROW POLICY),
+    C(DROP ROW POLICY) and C(SELECT) on the reading table, C(SELECT) on the database system, and C(SHOW) on
+    C(*.*).
   - Check mode evaluates the gates and executes no statement. Diff mode then shows the statements of a run.
 author:
   - olap.partmove contributors (@olap-partmove)
@@ -97,10 +99,33 @@ options:
         row policy hides some of its rows from the user of O(clickhouse).
     type: bool
     default: false
+  readers:
+    description:
+      - What readers of a reading table, of the engine C(Merge), see while partitions are in both tables.
+      - With V(auto), a row policy on each reading table hides the second copy of moving rows, wherever the
+        servers and the rights of the user allow this. Otherwise readers see these rows twice, and RV(readers)
+        has the reason.
+      - With V(policy), the gate C(readers_ready) defers partitions where row policies cannot be used.
+      - With V(none), the module changes no row policies, but removes those that a killed run has left.
+      - The policies exist only while partitions are moved. Queries of both tables by other means, such as
+        C(UNION ALL) or the table function C(merge), see rows twice.
+    type: str
+    choices: [auto, policy, none]
+    default: auto
+  readers_wait:
+    description:
+      - How long to wait for queries, dictionaries and mutations that began before a row policy was changed,
+        in seconds or with a unit, such as V(5m). The module waits twice for each group of partitions, before
+        the C(ATTACH) and before the first C(DROP PART), on every replica.
+      - If readers take longer, the partitions are deferred by the gate C(readers_done). Before the C(ATTACH)
+        nothing was changed then. Later the partitions keep their records, readers of the reading table see
+        each row once, and the next run continues.
+    type: str
+    default: 1m
   workers:
     description:
       - Number of shard paths to work on at the same time, up to 64, each under its own lock. The partitions
-        of a shard path are moved one after the other.
+        of a shard path are moved in groups of up to 50.
       - With 0 the number is the number of shard paths, up to 16.
     type: int
     default: 0
@@ -204,6 +229,25 @@ gates:
     remedy:
       description: Remedy for the first of these partitions.
       type: str
+ended_holds:
+  description: Holds of C(twin_hold) whose time had passed, and which the module deleted, by shard path. A
+    hold whose time has not passed defers partitions by the gate C(not_held).
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
+    owner:
+      description: Owner of the hold.
+      type: str
+    reason:
+      description: Reason of the hold.
+      type: str
+    until:
+      description: End of the hold in UTC.
+      type: str
 totals:
   description: Moved parts and rows on each replica; in check mode, parts and rows to move.
   returned: when the options are valid
@@ -265,6 +309,47 @@ left_behind:
       description: Names of the new parts.
       type: list
       elements: str
+forgotten_inserts:
+  description: Partitions moved to the twin whose last INSERTs the hot table recognised as repeated, and does
+    not any more. A client that repeats one of them inserts its rows again. At most O(max_listed).
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the hot table.
+      type: str
+    partition:
+      description: Id of the partition.
+      type: str
+    inserts:
+      description: Number of INSERTs, or of blocks of large ones, that the table recognised before the move.
+      type: int
+finished:
+  description: Partitions that earlier runs left between the tables, and that this run finished without being
+    asked for them. Every run first finishes all records of its shard paths. At most O(max_listed).
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the hot table.
+      type: str
+    partition:
+      description: Id of the partition.
+      type: str
+    state:
+      description: The state that the earlier run was given, V(COLD) or V(HOT).
+      type: str
+    undone:
+      description: Whether the clones were dropped, so that the partition stayed where it was.
+      type: bool
+unfinished:
+  description: Partitions that earlier runs left between the tables, and that this run was not asked for and
+    could not finish, with the same keys as RV(deferred). At most O(max_listed).
+  returned: when the options are valid
+  type: list
+  elements: dict
 deferred:
   description: Partitions that a gate deferred, sorted, at most O(max_listed).
   returned: when the options are valid
@@ -302,6 +387,47 @@ other_state:
   returned: when the options are valid
   type: list
   elements: dict
+readers:
+  description: What readers of reading tables saw, for each shard path with such a table, at most
+    O(max_listed).
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the hot table.
+      type: str
+    tables:
+      description: Reading tables with a row policy, whose readers saw each row once.
+      type: list
+      elements: str
+    reason:
+      description: Why readers of reading tables saw moving rows twice; empty if they did not.
+      type: str
+    left:
+      description: Why a row policy may be left after the moves; empty if none is. A policy also stays, by
+        intention, for partitions that keep their records.
+      type: str
+hot_znodes:
+  description: Znodes that the hot ensemble has of each shard path after its moves, at most O(max_listed). Not
+    listed without a move, and in check mode.
+  returned: when the options are valid
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the hot table.
+      type: str
+    parts:
+      description: Znodes below C(parts) of all replicas, without columns and checksums of legacy headers.
+      type: int
+    block_numbers:
+      description: Znodes below C(block_numbers), one for each partition that the table ever had. The znodes
+        of moved partitions stay, because without them a finished mutation would change rows inserted later.
+      type: int
+    blocks:
+      description: Znodes below C(blocks), one for each insert that the table would recognise as repeated.
+      type: int
 servers:
   description: The queried servers, sorted by name. Servers before ClickHouse 21.1 are refused, because their
     tables cannot be in an auxiliary ensemble.
@@ -336,6 +462,8 @@ def main() -> None:
             **argspec.MOVES,
             "stop_merges": {"type": "bool", "default": False},
             "checksums": {"type": "bool", "default": False},
+            "readers": {"type": "str", "choices": ["auto", "policy", "none"], "default": "auto"},
+            "readers_wait": {"type": "str", "default": "1m"},
         },
         mutually_exclusive=[("plan", "partitions", "shard_paths")],
         required_one_of=[("plan", "partitions", "shard_paths")],

@@ -16,13 +16,22 @@ description:
   - Reads the replicas of a table from the hot ensemble, and creates missing twins on the server of each
     replica. The module checks all replicas before the first statement. A table is refused if a replica cannot
     be queried, if a replica has a different table with the name of the twin, or if the replicas differ. Then
-    the table gets no twin on any replica. The other tables get their twins, and the module fails at the end.
+    the table gets no twin on any replica. If a server refuses to create a twin, the following replicas get
+    none. The other tables get their twins, and the module fails at the end and names each refused table.
+  - The path of a twin has the macros of its table, such as C({shard}) and C({replica}), if they give the path
+    of O(path). So C(SHOW CREATE TABLE) of a twin can be executed on a new replica.
 notes:
   - Every server first needs the ensemble in C(<auxiliary_zookeepers>), see
     M(olap.partmove.clickhouse_config).
   - The user of O(clickhouse) needs the privilege C(CREATE TABLE), and has to be allowed to read the database
     C(system).
   - A table in a database of the engine C(Replicated) is refused, because servers cannot alter its twin.
+  - A definition that the server allows only with other settings, such as C(LowCardinality(UInt8)) or the old
+    syntax of C(MergeTree), is executed with the settings that allow it, as far as the user may change them.
+  - A server does not show secrets. Columns with a secret are copied by C(CREATE TABLE … AS). A table with a
+    secret in its keys, TTL or settings is refused.
+  - No twin is created if the ledger lists partitions in a twin that no replica has under this name. The
+    message names the twin if a server still has the table. See M(olap.partmove.twin_ledger).
   - A twin is never altered or dropped. After an C(ALTER) of a table run the same C(ALTER) on its twin.
 author:
   - olap.partmove contributors (@olap-partmove)
@@ -30,6 +39,7 @@ extends_documentation_fragment:
   - olap.partmove.ensembles.one
   - olap.partmove.twins
   - olap.partmove.twins.places
+  - olap.partmove.twins.records
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
@@ -57,6 +67,7 @@ options:
     type: path
 seealso:
   - module: olap.partmove.twin_move
+  - module: olap.partmove.twin_ledger
   - module: olap.partmove.clickhouse_config
 """
 
@@ -105,7 +116,7 @@ twins:
       description: The statement that creates the twin; empty for an existing twin.
       type: str
 refused:
-  description: Tables without twins because a replica was refused.
+  description: Tables that lack a twin because a replica was refused, or a server refused to create the twin.
   returned: when the options are valid
   type: list
   elements: dict
@@ -150,6 +161,7 @@ def main() -> None:
             "clickhouse": argspec.clickhouse(required=True),
             "shard_paths": {"type": "list", "elements": "str"},
             "plan": {"type": "path"},
+            "coordination_root": argspec.COORDINATION_ROOT,
             **argspec.TWIN,
             **argspec.TWIN_PLACES,
         },

@@ -28,6 +28,19 @@ class Playbook(NamedTuple):
 
 
 PLAYBOOKS = {
+    "alter_twin": Playbook(
+        (
+            "alter_twin_ensemble",
+            "alter_twin_host",
+            "alter_twin_path",
+            "alter_twin_rename",
+            "alter_twin_shard_paths",
+            "alter_twin_statement",
+            "alter_twin_truncate",
+            "alter_twin_twin",
+            "alter_twin_wait",
+        )
+    ),
     "audit": Playbook(("audit_host",)),
     "auxiliary_ensemble": Playbook(
         (
@@ -45,6 +58,7 @@ PLAYBOOKS = {
         (
             "guard_backup",
             "guard_bring_back",
+            "guard_finish",
             "guard_host",
             "guard_line",
             "guard_line_dest",
@@ -52,9 +66,11 @@ PLAYBOOKS = {
             "guard_plan_dest",
             "guard_remove_copies",
             "guard_renew",
+            "guard_repair",
             "guard_separate",
             "guard_separate_every",
             "guard_servers",
+            "guard_success_metrics",
             "guard_ttl",
         )
     ),
@@ -73,6 +89,7 @@ PLAYBOOKS = {
         (
             "move_table_ensemble",
             "move_table_host",
+            "move_table_insert_wait",
             "move_table_min_age",
             "move_table_path",
             "move_table_shard_paths",
@@ -87,6 +104,15 @@ PLAYBOOKS = {
     "separate": Playbook(
         ("separate_host", "separate_renew", "separate_servers"),
         tags=("classify", "move"),
+    ),
+    "twin_repair": Playbook(
+        (
+            "twin_repair_host",
+            "twin_repair_kept_parts_are_unneeded",
+            "twin_repair_kind",
+            "twin_repair_partitions",
+            "twin_repair_shard_paths",
+        )
     ),
     "twin_view": Playbook(
         (

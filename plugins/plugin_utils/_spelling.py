@@ -20,6 +20,7 @@ ROLES = Path(__file__).resolve().parents[2] / "roles"
 
 DISTINCTIVE = frozenset(
     {
+        "alter_twin",
         "cold_zookeeper_config",
         "part_move",
         "partition_classify",
@@ -28,6 +29,7 @@ DISTINCTIVE = frozenset(
         "partmove_guard",
         "partmove_repair",
         "twin_move",
+        "twin_repair",
         "twin_view",
         "while_hot",
     }

@@ -34,6 +34,8 @@ OUTPUT = Path("build/bench-twin.json")
 TABLE, TWIN = "hits", "hits_cold"
 PATH = "/clickhouse/tables/01/hits"
 FIRST_DAY = "2020-01-01"
+GROUP, MOST_PARTS = 50, 100
+"""The most partitions and parts of a statement, as in a move."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class Measured:
     after: Weight
     there: Sequence[Way]
     back: Sequence[Way]
+    alone: Sequence[float]
+    """For how many seconds the same statements ran there, with nothing around them."""
 
 
 class Servers:
@@ -121,6 +125,27 @@ class Servers:
         self._check(TWIN if state == "cold" else TABLE, size)
         return Way(seconds, twice)
 
+    def give_alone(self, state: str, size: Size) -> float:
+        """Give the statements of a move with nothing around them; return the seconds that they take."""
+        source, to = (TABLE, TWIN) if state == "cold" else (TWIN, TABLE)
+        first = self._shard.servers[0]
+        parts = first.query(
+            f"SELECT partition_id, name FROM system.parts WHERE active AND table = '{source}' ORDER BY name"
+        )
+        days = sorted({day for day, _name in parts})
+        begin = time.perf_counter()
+        for number in range(0, len(days), GROUP):
+            group = days[number : number + GROUP]
+            clones = ", ".join(f"ATTACH PARTITION ID '{each}' FROM {source}" for each in group)
+            first.execute(f"ALTER TABLE {to} {clones}", alter_sync=2)
+            names = [name for day, name in parts if day in group]
+            for at in range(0, len(names), MOST_PARTS):
+                drops = ", ".join(f"DROP PART '{name}'" for name in names[at : at + MOST_PARTS])
+                first.execute(f"ALTER TABLE {source} {drops}", alter_sync=2)
+        seconds = time.perf_counter() - begin
+        self._check(to, size)
+        return seconds
+
     def _check(self, table: str, size: Size) -> None:
         wanted = size.partitions * size.parts * size.rows
         for server in self._shard.servers:
@@ -167,11 +192,13 @@ def measure_on(
     servers.move("cold", size)
     after = servers.weigh()
     servers.move("hot", size)
-    there, back = [], []
+    there, back, alone = [], [], []
     for _run in range(runs):
         there.append(servers.move("cold", size))
         back.append(servers.move("hot", size))
-    return Measured(size, before, after, there, back)
+        alone.append(servers.give_alone("cold", size))
+        servers.give_alone("hot", size)
+    return Measured(size, before, after, there, back, alone)
 
 
 def report(measured: Measured) -> None:
@@ -192,6 +219,9 @@ def report(measured: Measured) -> None:
             f"\n{name}: {rate:.1f} partitions/s, {len(ways)} runs; rows of one were seen twice for"
             f" {median:.3f} s (median), {p99:.3f} s (99 of 100), {twice[-1]:.3f} s (worst)"
         )
+    alone = Spread.of(measured.size.partitions / seconds for seconds in measured.alone)
+    share = 100 * sum(measured.alone) / sum(way.seconds for way in measured.there)
+    print(f"\nthe same statements alone: {alone:.1f} partitions/s there, {share:.0f} % of the time of a run")
 
 
 if __name__ == "__main__":

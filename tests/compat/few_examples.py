@@ -43,7 +43,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             kept[item.nodeid] = item
         elif sys.version_info < _AFTER_OLDEST:
             kept.setdefault(str(item.path), item)
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept.values()])
+    left = set(kept.values())
+    config.hook.pytest_deselected(items=[item for item in items if item not in left])
     items[:] = kept.values()
 
 

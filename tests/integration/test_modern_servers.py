@@ -64,6 +64,7 @@ def ids(server: ModernServer, table: str) -> list[int]:
     return [number for (number,) in server.query(f"SELECT id FROM {table} ORDER BY id")]
 
 
+@pytest.mark.smoke
 def test_each_replica_fetches_what_the_other_one_inserts(modern: ModernShard, base: str) -> None:
     first, second = modern.servers
     variants: list[dict[str, str]] = [
@@ -81,6 +82,7 @@ def test_each_replica_fetches_what_the_other_one_inserts(modern: ModernShard, ba
             assert server.query(f"CHECK TABLE {table}", check_query_single_value_result=1) == [(1,)]
 
 
+@pytest.mark.smoke
 def test_merges_and_mutations_are_done_by_both(modern: ModernShard, pair: Pair) -> None:
     first, second = modern.servers
     for number, server in enumerate(modern.servers):
@@ -93,6 +95,7 @@ def test_merges_and_mutations_are_done_by_both(modern: ModernShard, pair: Pair) 
     assert [ids(server, pair.hot) for server in modern.servers] == [[1], [1]]
 
 
+@pytest.mark.smoke
 def test_partition_is_cloned_into_the_other_ensemble_by_hard_links(
     modern: ModernShard,
     pair: Pair,
@@ -163,6 +166,7 @@ def test_killed_server_comes_back_with_its_rows(
     assert ids(second, table) == [1, 2, 3]
 
 
+@pytest.mark.smoke
 def test_product_reads_rows_and_errors(modern: ModernShard, modern_version: str) -> None:
     first, _second = modern.servers
     ((number, letter, version),) = client(first).rows("SELECT number, 'ü', version() FROM numbers(1)")
@@ -208,6 +212,7 @@ def test_ensemble_that_is_down_gives_an_error_with_its_code(
     assert ids(server, here) == [1]
 
 
+@pytest.mark.smoke
 def test_statement_that_is_refused_names_the_server(modern: ModernShard) -> None:
     with pytest.raises(QueryError, match=r"^r1: Code: 62\. .* \[SELEC 1\]$"):
         modern.servers[0].execute("SELEC 1")

@@ -317,6 +317,7 @@ def test_merges_of_a_table_in_an_auxiliary_ensemble_are_passed_by(
     ]
 
 
+@pytest.mark.smoke
 def test_a_version_has_what_the_page_says(modern: ModernShard, modern_version: str) -> None:
     server, known = client_of(modern), KnownSettings()
     found = {each.name: "yes" if server.rows(each.sql) else "no" for each in features()}

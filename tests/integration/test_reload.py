@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kazoo.security import make_digest_acl
 
 from support.ansible.calls import Call, run_modules
 from support.servers.clickhouse_config import ZooKeeperSource
+from support.servers.kazoo_client import connected
 from support.servers.ladder.rungs import Rung
 from support.servers.modern.server import ModernServer, modern_shard
 from support.servers.sql_server import QueryError
@@ -66,6 +68,9 @@ def test_a_server_takes_over_an_ensemble_and_its_other_members_without_a_restart
     with pytest.raises(QueryError):
         server.execute(table)
     pid = server.pid
+    with connected(cold.connect_string) as client:
+        # Of other software, which keeps it to itself.
+        client.create(f"{base}-private", acl=[make_digest_acl("alice", "wonder", all=True)])
     # Without the leader the others would serve nobody for a moment.
     member, other = cold.followers()
     # Servers that read their files every two seconds have read this one by now, or have not.
@@ -98,6 +103,8 @@ def test_a_server_takes_over_an_ensemble_and_its_other_members_without_a_restart
     assert (done["restart_needed"], done["read"], done["connected"]) == (False, True, [other.address]), done
     server.execute("INSERT INTO t VALUES (2)")
     assert (server.value("SELECT count() FROM t"), server.pid) == (2, pid)
+    with connected(cold.connect_string) as client:
+        client.delete(f"{base}-private")
 
 
 def test_what_a_server_has_not_read_cannot_read_and_does_not_report(

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 import threading
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.table_switch import (
     TableSwitch,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import TableMove
 from support.ansible.calls import run_playbook
-from support.ansible.twin_runs import ModernTables
+from support.ansible.whole_tables import DAYS, Place
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.server import (
     ENGINE,
@@ -35,100 +31,10 @@ from support.servers.modern.server import (
     ModernShardMaker,
 )
 from support.servers.replicated import wait_for
+from support.servers.slow_answer import slow_answer
 from support.servers.zookeeper import Ensemble
 
-pytestmark = pytest.mark.ladder(real_only=True)
-
-DAYS = ("2024-01-01", "2024-01-02")
-
-
-class Place(ModernTables):
-    """A table of two replicas in a database of its own, and the module that moves it."""
-
-    def __init__(self, shard: ModernShard, hot: Ensemble, base: str, engine: str = "Atomic") -> None:
-        super().__init__(shard, hot, base)
-        self.database = "default" if engine == "Overlay" else f"d_{uuid.uuid4().hex[:8]}"
-        self.name = f"{self.database}.hits"
-        self.twin = f"{self.name}_cold"
-        self.path = self.shard_path("hits")
-        self.rows: list[int] = []
-        self.last_run = ""
-        old = {"allow_deprecated_database_ordinary": 1} if engine == "Ordinary" else {}
-        if engine != "Overlay":
-            shard.execute(f"CREATE DATABASE {self.database} ENGINE = {engine}", **old)
-        # There may be servers of another shard.
-        shard.execute(self.definition(self.name, f"{base}/{{shard}}/hits"))
-
-    def insert(self, *numbers: int, day: str = DAYS[0], into: str = "", on: int = 0) -> None:
-        """Insert a part; every replica has it afterwards, whichever of the two tables it is in there."""
-        values = ", ".join(f"('{day}', {number})" for number in numbers)
-        self.shard.servers[on].execute(
-            f"INSERT INTO {into or self.name} VALUES {values}", insert_deduplication_token=uuid.uuid4().hex
-        )
-        self.rows += numbers
-        for server in self.shard.servers:
-            for (table,) in server.query(
-                f"SELECT table FROM system.replicas WHERE database = '{self.database}'"
-            ):
-                server.execute(f"SYSTEM SYNC REPLICA {self.database}.{table}")
-
-    @property
-    def all_of_it(self) -> dict[str, Any]:
-        """The options for every partition of the table, however young."""
-        return {**self.given, "shard_paths": [self.path], "min_age": "0", "journal": ""}
-
-    def call(self, state: str = "cold", *, check: bool = False, **options: Any) -> dict[str, Any]:
-        """What the module answers."""
-        return self.answer("table_move", check=check, **{**self.all_of_it, "state": state, **options})
-
-    def run_here(self, state: str, *, stop_merges: bool = False) -> None:
-        """Run in this process, where servers can be made to behave otherwise."""
-        params = {
-            **self.all_of_it,
-            "state": state,
-            "lock_wait": "45s",
-            "ensemble": "cold",
-            "path": "{path}_cold",
-            "twin": "{table}_cold",
-            "max_listed": 1000,
-            "stop_merges": stop_merges,
-            "max_latency": 1.0,
-            "give_up_after": "10m",
-            "max_parts_per_second": 0,
-            "progress_file": None,
-        }
-        task = TableMove(params)
-        with ExitStack() as stack:
-            task.run(Resources(params, stack, check_mode=False))
-        self.last_run = str(task.result())
-
-    def tried(self) -> bool:
-        """Run in this process, with merges stopped for moments; it may end before all is done."""
-        try:
-            self.run_here("cold", stop_merges=True)
-        except PartMoveError as error:
-            self.last_run = str(error)
-        return True
-
-    def how_it_is(self) -> str:
-        """For a person who wonders why it is not done."""
-        asked = f"SELECT table, name, rows FROM system.parts WHERE active AND database = '{self.database}'"
-        parts = [(each.name, each.query(f"{asked} ORDER BY ALL")) for each in self.shard.servers]
-        return f"{self.last_run}; {self.where()}, {parts}"
-
-    def where(self) -> list[str]:
-        """In which ensemble the table with the name is, on each replica; 22.12 has no column of it."""
-        sql = f"SELECT engine_full FROM system.tables WHERE database = '{self.database}' AND name = 'hits'"
-        engines = [each.value(sql) for each in self.shard.servers]
-        return ["cold" if "('cold:" in engine else "default" for engine in engines]
-
-    def is_at(self, ensemble: str) -> bool:
-        """Whether all is done: the name is there, with every row, and none is left in the other table."""
-        return (self.where(), self.ids(self.name), self.ids(self.twin)) == (
-            [ensemble] * 2,
-            [sorted(self.rows)] * 2,
-            [[]] * 2,
-        )
+pytestmark = pytest.mark.ladder
 
 
 @pytest.fixture
@@ -136,6 +42,7 @@ def place(modern: ModernShard, hot: Ensemble, base: str) -> Place:
     return Place(modern, hot, base)
 
 
+@pytest.mark.smoke
 def test_a_table_goes_there_and_back_under_its_name(place: Place) -> None:
     place.insert(1, 2)
     place.insert(3)
@@ -161,9 +68,14 @@ def test_a_table_goes_there_and_back_under_its_name(place: Place) -> None:
             (len(place.rows), 0, 0)
         }
         assert (len({each["digest"] for each in done["tables"]}), done["differing"]) == (1, [])
+        (znodes,) = done["hot_znodes"]
+        # A part of two rows, and one for each insert since, on both replicas.
+        parts = 0 if state == "cold" else 2 * (len(place.rows) - 1)
+        assert (znodes["parts"], znodes["block_numbers"]) == (parts, 2)
         assert place.is_at(ensemble)
         again = place.call(state)
         assert (again["changed"], again["exchanged"], again["diff"]["after"]) == (False, [], ""), again
+        assert again["finished"], again
         # What is inserted by the name is where the name is, and the view sees it once.
         place.insert(len(place.rows) + 1, on=1)
         assert place.is_at(ensemble)
@@ -336,61 +248,24 @@ def test_an_insert_that_ends_after_the_exchange_is_told_and_moved_later(place: P
         )
         insert.start()
         source.asked.wait(60)
-        done = place.call()
-        assert not done.get("failed"), done
-        assert [each["older_inserts"] for each in done["tables"]] == [0, 1]
-        assert place.is_at("cold")
+        for _run in range(2):
+            done = place.call(insert_wait="0")
+            assert not done.get("failed"), done
+            assert [each["older_inserts"] for each in done["tables"]] == [0, 1], done
+            assert "FROM url(" in done["tables"][1]["older"][0]
+            assert (done["finished"], "; not finished: on " in done["msg"]) == (False, True)
+            assert place.is_at("cold")
         source.may_answer.set()
         insert.join()
     place.rows.append(7)
     place.shard.execute(f"SYSTEM SYNC REPLICA {place.twin}")
     assert place.ids(place.twin) == [[7], [7]]
-    assert place.call()["counts"]["moved"] == 1
+    done = place.call()
+    assert (done["counts"]["moved"], done["finished"]) == (1, True), done
     assert place.is_at("cold")
 
 
-class SlowAnswer:
-    """An HTTP server that answers once it may."""
-
-    def __init__(self, text: str) -> None:
-        self.asked = threading.Event()
-        self.may_answer = threading.Event()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                outer.asked.set()
-                outer.may_answer.wait()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text.encode())
-
-            def do_HEAD(self) -> None:
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *_arguments: object) -> None:
-                """Say nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self.server.server_port}/"
-
-
-@contextmanager
-def slow_answer(text: str) -> Iterator[SlowAnswer]:
-    source = SlowAnswer(text)
-    thread = threading.Thread(target=source.server.serve_forever)
-    thread.start()
-    try:
-        yield source
-    finally:
-        source.may_answer.set()
-        source.server.shutdown()
-        thread.join()
-        source.server.server_close()
-
-
+@pytest.mark.smoke
 @pytest.mark.parametrize("engine", ["Ordinary", "Overlay"])
 def test_databases_whose_tables_cannot_be_exchanged_are_refused_first(
     modern: ModernShard, modern_version: str, hot: Ensemble, base: str, engine: str

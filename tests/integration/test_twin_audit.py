@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -47,9 +48,10 @@ from support.memory.twins import table_of
 from support.servers.kazoo_client import connected
 from support.servers.modern.server import ModernShard
 from support.servers.replicated import wait_for
+from support.servers.sql_server import QueryError
 from support.servers.zookeeper import Ensemble
 
-pytestmark = pytest.mark.ladder(real_only=True)
+pytestmark = pytest.mark.ladder
 
 
 class Ground(ModernTables):
@@ -372,9 +374,13 @@ def test_the_sum_of_rows_differs_where_a_value_does(modern: ModernShard, value: 
 
 
 def test_the_sum_of_rows_reads_json(modern: ModernShard) -> None:
-    server = modern.servers[0]
-    if not server.query("SELECT name FROM system.data_type_families WHERE name = 'JSON'"):
-        pytest.skip("this version has no JSON")
+    try:
+        modern.servers[0].value("SELECT CAST('{}' AS JSON)")
+    except QueryError as error:
+        # Unknown to the version, experimental, or left out of the build.
+        if not re.search("UNKNOWN_TYPE|ILLEGAL_COLUMN|SUPPORT_IS_DISABLED|NOT_IMPLEMENTED", str(error)):
+            raise
+        pytest.skip(f"no JSON here: {error}")
     texts = ('{"a": {"b": 1}}', '{"a": {"b": null}}', '{"a": {"c": 1}}', '{"a": {"b": "1"}}')
     sums = {_sum_of(modern, f"SELECT CAST('{text}' AS JSON) AS value") for text in texts}
     assert len(sums) == len(texts)

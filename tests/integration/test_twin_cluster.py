@@ -27,7 +27,7 @@ from support.servers.replicated import wait_for
 from support.servers.sql_server import QueryError
 from support.servers.zookeeper import Ensemble
 
-pytestmark = [pytest.mark.ladder(real_only=True), pytest.mark.long(minutes=1)]
+pytestmark = [pytest.mark.ladder, pytest.mark.long(minutes=1)]
 
 ROWS = 40
 BY_DAY = "PARTITION BY toYYYYMMDD(day) ORDER BY id"

@@ -18,7 +18,7 @@ from support.servers.modern.drop_in import disks_element, write_drop_in
 from support.servers.modern.server import ModernServer, ModernShard, modern_shard
 from support.servers.zookeeper import Ensemble
 
-pytestmark = pytest.mark.ladder(real_only=True)
+pytestmark = pytest.mark.ladder
 
 POLICIES = {
     "jbod": {"main": ["first", "second"]},
@@ -97,14 +97,19 @@ def test_parts_stay_on_their_disks(place: Place, policy: str) -> None:
     assert place.ids(place.name) == [[0, 1, 2, 3]] * 2
 
 
-def test_replicas_with_different_policies_are_refused(place: Place) -> None:
-    place.create("default", "wide")
-    refused = place.give_twins(place.path)
-    assert "storage_policy = 'wide' and storage_policy = 'default'" in refused["msg"], refused
-    assert not refused["changed"]
-    place.first.execute(f"ALTER TABLE {place.name} MODIFY SETTING storage_policy = 'wide'")
-    assert place.give_twins(place.path)["changed"]
-    assert place.move_to("cold")["counts"]["moved"] == 1
+def test_each_replica_may_have_its_own_policy(place: Place) -> None:
+    """The twin of a replica has the policy of the replica."""
+    place.create("jbod", "tiers")
+    place.second.execute(f"ALTER TABLE {place.name} MOVE PART '{DAY}_1_1_0' TO VOLUME 'slow'")
+    before = place.disks_of(place.name)
+    done = place.give_twins(place.path)
+    for twin, policy in zip(done["twins"], ("jbod", "tiers"), strict=True):
+        assert f"storage_policy = '{policy}'" in twin["statement"]
+    moved = place.move_to("cold")
+    assert moved["counts"]["moved"] == 1, moved["deferred"]
+    assert (place.disks_of(place.name), place.disks_of(place.cold)) == ([{}, {}], before)
+    assert place.move_to("hot")["counts"]["moved"] == 1
+    assert place.ids(place.name) == [[0, 1, 2, 3]] * 2
 
 
 def test_a_twin_with_another_policy_is_refused(place: Place) -> None:

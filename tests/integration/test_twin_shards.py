@@ -16,15 +16,15 @@ from typing import Any
 
 import pytest
 
-from support.ansible.twin_shards import SHARDS, TwinShards
+from support.ansible.twin_shards import LATE_DAYS, SHARDS, TwinShards
 from support.servers.replicated import wait_for
 from support.servers.statement_gateway import Moment
 from support.servers.zookeeper import Ensemble
 
 DAYS = int(os.environ.get("PARTITIONS") or "32") // len(SHARDS)
 """Partitions of each shard."""
-SOME = max(2, DAYS // 16)
-"""How many of them are begun before something is killed."""
+QUIET = range(DAYS - LATE_DAYS)
+"""Days that nobody inserts into."""
 SETTLE_SECONDS = 900.0
 
 
@@ -54,30 +54,35 @@ def settle(shards: TwinShards, state: str) -> None:
 
 
 STEPS: tuple[tuple[Moment, Callable[[TwinShards], object]], ...] = (
-    (Moment(SOME, 0, given=False), TwinShards.add_column),
-    (Moment(SOME, 0, given=True), lambda shards: shards.update(0, DAYS - 6)),
-    (Moment(SOME, 1, given=False), TwinShards.merge_between),
-    (Moment(SOME, 1, given=True), TwinShards.insert_between),
-    (Moment(SOME, 2, given=False), lambda _shards: None),
-    (Moment(SOME, 2, given=True), lambda _shards: None),
+    (Moment(1, 0, given=False), TwinShards.add_column),
+    (Moment(1, 0, given=True), lambda shards: shards.update(1, DAYS - 6)),
+    (Moment(1, 1, given=False), TwinShards.merge_between),
+    (Moment(1, 1, given=True), TwinShards.insert_between),
 )
-"""Each statement of a partition of two parts, before and after it, and what happens after the kill."""
+"""Each statement of a group of partitions, before and after it, and what happens after the kill."""
 
 
 @pytest.mark.long(minutes=3)
 def test_partitions_of_two_shards_go_there_and_back_whatever_is_killed(shards: TwinShards) -> None:
-    """On the way there runs are killed at each step, on the way back servers; each row is there once."""
+    """On the way there runs are killed at each step, on the way back servers; each row is there once.
+
+    Every run is asked for partitions of its own, and first finishes what the runs before it left.
+    """
     with shards.disturbed():
-        for moment, act in STEPS:
-            shards.move_killed("cold", moment)
+        for number, (moment, act) in enumerate(STEPS):
+            shards.move_killed("cold", moment, shards.with_late(QUIET[number :: len(STEPS)]))
             act(shards)
     settle(shards, "cold")
 
     with shards.disturbed():
         # Before a statement, so that it waits in vain, and after each of them.
-        for moment in [moment for moment, _act in STEPS if moment.given or not moment.drops]:
-            answer = shards.move_with_kills("hot", moment)
+        moments = [moment for moment, _act in STEPS if moment.given or not moment.drops]
+        # Days in a row: what a step on the way there has left to people is not all that a run is asked for.
+        size = len(QUIET) // (len(moments) + 1)
+        for number, moment in enumerate(moments):
+            days = QUIET[number * size : (number + 1) * size]
+            answer = shards.move_with_kills("hot", moment, shards.with_late(days))
             assert "twin_ready" in {each["gate"] for each in answer["deferred"]}, answer
             shards.revive()
-        shards.move_killed("hot", STEPS[1][0])
+        shards.move_killed("hot", STEPS[1][0], shards.with_late(QUIET[len(moments) * size :]))
     settle(shards, "hot")

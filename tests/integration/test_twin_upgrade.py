@@ -24,7 +24,7 @@ from support.servers.modern.server import ModernOptions, ModernServer, ModernSha
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
-pytestmark = [pytest.mark.ladder(real_only=True), pytest.mark.long(minutes=1)]
+pytestmark = [pytest.mark.ladder, pytest.mark.long(minutes=1)]
 
 COLUMNS = (
     "(day Date, id UInt32 CODEC(Delta, ZSTD), half UInt32 MATERIALIZED intDiv(id, 2), words Array(String)"
@@ -153,11 +153,13 @@ def replicas(older: str, hot: Ensemble, cold: Ensemble, base: str, tmp_path: Pat
         yield replicas
 
 
-def test_a_killed_run_is_taken_up_after_an_upgrade(replicas: Replicas, real_version: str) -> None:
+@pytest.mark.parametrize(("statements", "kind"), [(0, "cloned"), (1, "dropped")])
+def test_a_killed_run_is_taken_up_after_an_upgrade(
+    replicas: Replicas, real_version: str, statements: int, kind: str
+) -> None:
     replicas.create()
-    replicas.die("cold", DAY, 0, given=True)
-    replicas.die("cold", NEXT, 1, given=True)
-    between = {DAY: "cloned", NEXT: "dropped_partly"}
+    replicas.die("cold", DAY, statements, given=True)
+    between = {DAY: kind, NEXT: "hot"}
     assert replicas.kinds() == between
     for number in range(2):
         replicas.upgrade(number, real_version)

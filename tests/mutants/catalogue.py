@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from mutants import (
     audit,
+    bars,
     binding,
     census,
     denied,
@@ -40,7 +41,12 @@ from mutants import (
     tokens,
     tree,
     twin,
+    twin_alter,
     twin_audit,
+    twin_definitions,
+    twin_ledger,
+    twin_readers,
+    twin_repair,
     twin_table_switch,
     zookeeper_sync,
 )
@@ -49,6 +55,7 @@ from mutants.mutant import Mutant
 MUTANTS: tuple[Mutant, ...] = (
     *lease.MUTANTS,
     *timed_lease.MUTANTS,
+    *bars.MUTANTS,
     *tokens.MUTANTS,
     *binding.MUTANTS,
     *identity.MUTANTS,
@@ -66,7 +73,12 @@ MUTANTS: tuple[Mutant, ...] = (
     *move_post_switch_check.MUTANTS,
     *set_state.MUTANTS,
     *twin.MUTANTS,
+    *twin_alter.MUTANTS,
     *twin_audit.MUTANTS,
+    *twin_definitions.MUTANTS,
+    *twin_ledger.MUTANTS,
+    *twin_readers.MUTANTS,
+    *twin_repair.MUTANTS,
     *twin_table_switch.MUTANTS,
     *shard_fence.MUTANTS,
     *shard_listed.MUTANTS,

@@ -77,8 +77,8 @@ MUTANTS = (
     Mutant(
         "what a REPLACE drops is not seen",
         _LOG_ENTRY,
-        "return _Body((dropped, *sources, *results))",
-        "return _Body(tuple(results))",
+        "return _Body((dropped, *sources, *results), ",
+        "return _Body(tuple(results), ",
         ("formats/test_log_entry.py::test_reads_entries_of_18_16[data6-EntryKind.REPLACE_RANGE-parts6]",),
     ),
     Mutant(

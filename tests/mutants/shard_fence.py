@@ -124,7 +124,7 @@ MUTANTS = (
     ),
     Mutant(
         "znodes of a replica that are not known are not seen",
-        _READER,
+        _FENCE,
         "unknown_children=unknown_replica_children(children)",
         "unknown_children=()",
         ("gates/test_shard.py::test_a_gate_that_trips[known_layout1]",),

@@ -6,17 +6,19 @@
 
 from __future__ import annotations
 
+from mutants import twin_group
 from mutants.mutant import Mutant
 
 _CLASSIFY = "twin/move/classify.py"
 _CLONES = "twin/move/clones.py"
-_MOVE = "twin/move/partition_move.py"
-_REMOVAL = "twin/move/removal.py"
+_UNDO = "twin/move/undo_plan.py"
+_MOVE = "twin/move/group_move.py"
+_DROPPING = "twin/move/dropping.py"
 _MERGES = "twin/move/merges.py"
 _RECORD = "twin/move/record.py"
 _GATES = "twin/move/gates.py"
 _SIMULATED = "twin/move/simulated_servers.py"
-_INTERLEAVINGS = "twin/move/test_partition_move_interleavings.py"
+_INTERLEAVINGS = "twin/move/test_group_move_interleavings.py"
 
 MUTANTS = (
     Mutant(
@@ -57,10 +59,10 @@ MUTANTS = (
     Mutant(
         "a source that differs from the record is cloned again",
         _CLASSIFY,
-        "        is_stale = must_roll_back(record, parts)\n",
-        "        is_stale = not parts.on(record.destination.other)\n",
+        "        if is_source_changed(record, parts):\n            return Classification(TwinState.STALE)\n",
+        "",
         (
-            "twin/move/test_partition_move.py::test_a_source_that_changed_since_the_record_is_undone_and_not_cloned_again",
+            "twin/move/test_group_move.py::test_a_source_that_changed_since_the_record_is_undone_and_not_cloned_again",
         ),
     ),
     Mutant(
@@ -76,15 +78,15 @@ MUTANTS = (
     Mutant(
         "a part that may not have been dropped counts as dropped",
         _CLASSIFY,
-        "    if name in record.dropping[:-1]:\n",
-        "    if name in record.dropping:\n",
+        "    if name in record.dropped:\n",
+        "    if name in record.dropped or name in record.dropping:\n",
         ("twin/move/test_classify.py::test_with_verified_clones",),
     ),
     Mutant(
         "a part that was about to be dropped counts as merged",
         _CLASSIFY,
-        "    if name not in record.dropping:\n",
-        "    if source.covers(name):\n        return _Place.MERGED\n    if name not in record.dropping:\n",
+        "        if name not in record.dropping or _is_certainly_merged(name, record, source):\n",
+        "        if record.parts:\n",
         ("twin/move/test_classify.py::test_with_verified_clones",),
     ),
     Mutant(
@@ -96,43 +98,46 @@ MUTANTS = (
     ),
     Mutant(
         "an undo drops every part that equals a clone",
-        _CLASSIFY,
+        _UNDO,
         "            allowed -= clones\n",
         "",
-        ("twin/move/test_classify.py::test_an_undo_drops_only_parts_that_the_source_has",),
+        ("twin/move/test_undo_plan.py::test_an_undo_drops_only_parts_that_the_source_has",),
     ),
     Mutant(
         "an undo in hot mistakes an insert for the clone of a merged part",
-        _CLASSIFY,
+        _UNDO,
         "    if record.destination is Side.COLD:\n        past =",
         "    if record.parts:\n        past =",
-        ("twin/move/test_classify.py::test_an_undo_drops_only_parts_that_the_source_has",),
+        ("twin/move/test_undo_plan.py::test_an_undo_drops_only_parts_that_the_source_has",),
     ),
     Mutant(
         "an insert before the statement of a killed run counts as its clone",
-        _MOVE,
-        "        problem = partition.attach(record.destination)\n",
-        "        problem = ''\n"
-        "        if len(partition.read()[0].on(record.destination)) == len(record.held):\n"
-        "            problem = partition.attach(record.destination)\n",
-        (f"{_INTERLEAVINGS}::test_an_insert_of_the_same_rows_before_an_attach_is_no_clone",),
-    ),
-    Mutant(
-        "the record does not name the part that is about to be dropped",
-        _REMOVAL,
-        "stored = partition.replace(stored, record._replace(dropping=(*gone, name)))",
-        "stored = partition.replace(stored, record)",
+        _CLONES,
+        "        return None\n    return parts.clones.names\n",
+        "        return None\n    return None\n",
         (
-            "twin/move/test_partition_move_interleavings.py::test_a_partition_arrives_after_a_kill_at_any_step",
+            "twin/move/test_clones.py::test_only_known_clones_count_on_the_way_to_hot",
+            f"{_INTERLEAVINGS}::test_an_insert_of_the_same_rows_before_an_attach_is_no_clone",
         ),
     ),
     Mutant(
+        "the record does not name the part that is about to be dropped",
+        _DROPPING,
+        "        record = each.record._replace(dropping=tuple(names), "
+        "dropped=(*each.record.dropped, *dropped))\n",
+        "        record = each.record\n",
+        (f"{_INTERLEAVINGS}::test_a_partition_arrives_after_a_kill_at_any_step",),
+    ),
+    Mutant(
         "a late insert is dropped with the rest",
-        _REMOVAL,
-        "not in names]\n    for name in names:\n",
-        "not in names]\n    late = partition.read()[0].on(side)\n"
-        "    for name in [*names, *(part.name for part in late if part.name not in record.parts)]:\n",
-        ("twin/move/test_partition_move_interleavings.py::test_an_act_at_any_step_loses_nothing",),
+        _DROPPING,
+        "    drops = [(each.progress, each.classification.parts) for each in unchanged]\n",
+        "    drops = [\n"
+        "        (each.progress, [part.name for part in "
+        "group.read([each.progress])[each.progress.id][0].on(each.record.destination.other)])\n"
+        "        for each in unchanged\n"
+        "    ]\n",
+        (f"{_INTERLEAVINGS}::test_an_act_at_any_step_loses_nothing",),
     ),
     Mutant(
         "an unverified record is enough to drop",
@@ -140,7 +145,7 @@ MUTANTS = (
         "    clones: dict[PartContent, list[str]] = {}\n",
         "    if record.parts:\n        return {name: name for name in record.parts}\n"
         "    clones: dict[PartContent, list[str]] = {}\n",
-        ("twin/move/test_partition_move_interleavings.py::test_an_act_at_any_step_loses_nothing",),
+        ("twin/move/test_group_move_interleavings.py::test_an_act_at_any_step_loses_nothing",),
     ),
     Mutant(
         "clones are recognised in a merge that lacks some of their rows",
@@ -159,23 +164,16 @@ MUTANTS = (
     Mutant(
         "an undo drops a merged part that contains other parts",
         "twin/move/lineage.py",
-        "    return part.mutation is None and blocks == part.max_block - part.min_block + 1\n",
-        "    return part.mutation is None and blocks > 0\n",
+        "    return blocks == part.max_block - part.min_block + 1\n",
+        "    return blocks > 0\n",
         ("twin/move/test_classify.py::test_a_begun_undo_is_finished_or_needs_manual_action",),
     ),
     Mutant(
         "an undo in hot drops an insert in place of its clone",
-        _CLASSIFY,
+        _UNDO,
         "        elif part.content in equal and _level(equal[part.content], partition_id) == 0:\n",
         "        elif not part.name:\n",
-        ("twin/move/test_classify.py::test_an_undo_drops_only_parts_that_the_source_has",),
-    ),
-    Mutant(
-        "clones in hot are undone before ATTACH is executed again",
-        _CLONES,
-        "    return record.destination is Side.COLD or not new_parts(record, parts)\n",
-        "    return True\n",
-        ("twin/move/test_clones.py::test_clones_of_a_changed_source_are_undone_before_the_next_attach",),
+        ("twin/move/test_undo_plan.py::test_an_undo_drops_only_parts_that_the_source_has",),
     ),
     Mutant(
         "a part that contains an earlier part of the destination is a clone",
@@ -196,18 +194,19 @@ MUTANTS = (
     Mutant(
         "merges are stopped before the record says so",
         _MERGES,
-        "    if not stored.record.merges_stopped:\n",
-        "    if not partition.shard.tables:\n",
+        "            if not each.record.merges_stopped\n",
+        "            if not each.id\n",
         ("twin/move/test_merges.py::test_a_run_that_continues_a_move_records_that_merges_are_stopped",),
     ),
     Mutant(
         "the record is removed before the merges are started",
         _MERGES,
-        "    if stored.record.merges_stopped:\n        _start_merges(partition.shard)\n"
-        "    partition.remove(stored)\n",
-        "    partition.remove(stored)\n"
-        "    if stored.record.merges_stopped:\n        _start_merges(partition.shard)\n",
-        ("twin/move/test_merges.py::test_the_next_run_starts_the_merges_of_a_killed_run",),
+        "    if not others:\n        _start_merges(group.shard)\n",
+        "    if others:\n        _start_merges(group.shard)\n",
+        (
+            "twin/move/test_merges.py::test_the_next_run_starts_the_merges_of_a_killed_run",
+            "twin/move/test_merges.py::test_merges_are_stopped_between_the_first_record_and_its_removal",
+        ),
     ),
     Mutant(
         "one failing replica keeps merges stopped on every replica",
@@ -219,8 +218,8 @@ MUTANTS = (
     Mutant(
         "a record is written without the lease",
         _RECORD,
-        "outcome = self._hot.commit([(*checks, op)])[0]",
-        "outcome = self._hot.commit([(op,)])[0]",
+        "            for batch in pack(checks, ((each, [op]) for each, op in ops.items())):\n",
+        "            for batch in pack((), ((each, [op]) for each, op in ops.items())):\n",
         ("twin/move/test_record.py::test_nothing_is_written_without_the_lease",),
     ),
     Mutant(
@@ -240,23 +239,24 @@ MUTANTS = (
     Mutant(
         "the step of a state is the step of another state",
         _MOVE,
-        "    TwinState.ATTACHED: PartitionMove._drop_rest,\n",
-        "    TwinState.ATTACHED: PartitionMove._remove_record,\n",
+        "    TwinState.ATTACHED: drop_recorded,\n",
+        "    TwinState.ATTACHED: end_moves,\n",
         (f"{_INTERLEAVINGS}::test_a_partition_arrives_after_a_kill_at_any_step",),
     ),
     Mutant(
         "check mode executes a statement",
         _SIMULATED,
-        "        self._dropped[statement.side].add(statement.part)\n        return True\n",
-        "        self._dropped[statement.side].add(statement.part)\n        "
-        "return self._servers.drop(statement)\n",
+        "        self._dropped[statement.side].update(statement.parts)\n        return True\n",
+        "        self._dropped[statement.side].update(statement.parts)\n"
+        "        return self._servers.drop(statement)\n",
         ("twin/move/test_simulated_servers.py::test_check_mode_lists_what_a_run_executes",),
     ),
     Mutant(
         "check mode still lists a part after its DROP PART",
         _SIMULATED,
-        "        self._dropped[statement.side].add(statement.part)\n",
+        "        self._dropped[statement.side].update(statement.parts)\n",
         "",
         ("twin/move/test_simulated_servers.py::test_check_mode_lists_what_a_run_executes",),
     ),
+    *twin_group.MUTANTS,
 )

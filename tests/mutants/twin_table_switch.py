@@ -10,6 +10,10 @@ from mutants.mutant import Mutant
 
 _SWITCH = "twin/table/table_switch.py"
 _PAIR = "twin/table/pair.py"
+_REPORT = "twin/table/switch_report.py"
+_WATCH = "twin/table/exchange_watch.py"
+_RECORD = "twin/table/exchange_record.py"
+_OLDER = "twin/table/older_inserts.py"
 _TESTS = "twin/table/test_table_switch.py"
 
 MUTANTS = (
@@ -32,8 +36,8 @@ MUTANTS = (
     Mutant(
         "names are exchanged during an ALTER",
         _SWITCH,
-        "            if reasons and not self._check_mode:\n",
-        "            if False:\n",
+        "        if not self._check_mode:\n            refuse_hindrances",
+        "        if False:\n            refuse_hindrances",
         (f"{_TESTS}::test_names_stay_during_activity_that_depends_on_names",),
     ),
     Mutant(
@@ -63,6 +67,83 @@ MUTANTS = (
         "        if any(each.at is self._desired for each in self._names()):\n",
         "        if all(each.at is self._desired for each in self._names()):\n",
         (f"{_TESTS}::test_a_run_in_either_direction_continues_after_a_failed_exchange",),
+    ),
+    Mutant(
+        "the moment of the exchange before stays while another one may be under way",
+        _SWITCH,
+        "        self._watch.records.update(lease, lambda record: record.without(pair.replica.name))\n",
+        "",
+        (f"{_TESTS}::test_a_second_exchange_in_one_direction_forgets_the_first_moment",),
+    ),
+    Mutant(
+        "names are exchanged while asynchronous inserts are queued",
+        _SWITCH,
+        "        self._refuse_hindrances(pair, self._servers.queued_inserts(pair))\n",
+        "",
+        (f"{_TESTS}::test_names_stay_while_asynchronous_inserts_are_queued",),
+    ),
+    Mutant(
+        "a user without all rights begins",
+        _SWITCH,
+        "            self._servers.require_rights(each)\n",
+        "            pass\n",
+        (f"{_TESTS}::test_nothing_is_changed_without_all_rights",),
+    ),
+    Mutant(
+        "the inner table of a view is moved",
+        _SWITCH,
+        "        refuse_inner_tables(found)\n",
+        "",
+        (f"{_TESTS}::test_inner_tables_of_views_are_refused",),
+    ),
+    Mutant(
+        "older inserts do not matter",
+        _REPORT,
+        "            if each.older_inserts:\n",
+        "            if False:\n",
+        (f"{_TESTS}::test_no_run_is_finished_while_an_older_insert_runs",),
+    ),
+    Mutant(
+        "rows in the other table do not matter",
+        _REPORT,
+        "            if each.without_name.parts:\n",
+        "            if False:\n",
+        ("twin/table/test_switch_report.py::test_what_keeps_a_move_from_being_finished",),
+    ),
+    Mutant(
+        "a replica without a known moment has no older inserts",
+        _WATCH,
+        "        lacking = [pair for pair in pairs if pair.replica.name not in record.replicas]\n",
+        "        lacking = []\n",
+        ("twin/table/test_exchange_watch.py::test_every_run_asks_for_what_is_older_than_the_first_moment",),
+    ),
+    Mutant(
+        "the exchange of another run is settled",
+        _WATCH,
+        "                if stored.replicas.get(name) == exchange:\n",
+        "                if True:\n",
+        ("twin/table/test_exchange_watch.py::test_an_exchange_of_another_run_is_not_settled_by_this_one",),
+    ),
+    Mutant(
+        "the record of the other side is taken for this one",
+        _RECORD,
+        " if record and record.side is self._side else ",
+        " if record else ",
+        ("twin/table/test_exchange_record.py::test_a_record_of_the_other_side_says_nothing",),
+    ),
+    Mutant(
+        "what a statement queues at its end is overlooked",
+        _OLDER,
+        "            self._queued = self._background = None\n            return False\n",
+        "            self._queued = seen.queued\n            return False\n",
+        ("twin/table/test_older_inserts.py::test_what_a_statement_queued_at_its_end_counts",),
+    ),
+    Mutant(
+        "what leaves the queue is overlooked",
+        _OLDER,
+        "            self._background = None\n",
+        "            self._background = seen.background\n",
+        ("twin/table/test_older_inserts.py::test_what_leaves_the_queue_counts_in_the_background",),
     ),
     Mutant(
         "databases that replicate statements exchange twice",

@@ -12,7 +12,7 @@ _UTILS = "plugins/module_utils"
 _SYNCED = "_zookeeper/synced.py"
 _TESTS = "_zookeeper/test_synced.py"
 _RECONNECTS = "_zookeeper/test_reconnects.py"
-_RUNS = "_partmove/patched/move/test_run_reconnects.py"
+_RUNS = "_partmove/patched/move/test_run_reconnect_interleavings.py"
 
 
 class AdapterMutant(Mutant):

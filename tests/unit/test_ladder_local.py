@@ -18,7 +18,15 @@ from support.servers.downloads import NotToBeHad
 from support.servers.ladder.config import known_merge_tree
 from support.servers.ladder.local.parts import parts_on_disk
 from support.servers.ladder.local.pools import detour
-from support.servers.ladder.local.statement import gives_rows, into_file, on_one_line, refusal
+from support.servers.ladder.local.statement import (
+    explains_alter,
+    explanation_into_file,
+    gives_rows,
+    into_file,
+    on_one_line,
+    refusal,
+    without_own_format,
+)
 from support.servers.ladder.programs import Program, command
 from support.servers.modern.functions import FunctionsNotFound
 from support.servers.modern.parts_exchange import NoSuchPart
@@ -46,6 +54,22 @@ def test_statements_with_rows_are_known() -> None:
         map(gives_rows, ("SELECT 1", " (select 1)", "WITH 1 AS a SELECT a", "SHOW TABLES", "EXISTS t"))
     )
     assert not any(map(gives_rows, ("INSERT INTO t SELECT 1", "SYSTEM SYNC REPLICA t", "SELECTED")))
+
+
+def test_an_alter_that_is_explained_gets_a_format_of_its_own() -> None:
+    bare, named = (
+        "EXPLAIN AST ALTER TABLE t DROP COLUMN a",
+        "explain ast alter TABLE t DROP COLUMN a FORMAT CSV",
+    )
+    assert [explains_alter(each) for each in (bare, named, "EXPLAIN AST SELECT 1")] == [True, True, False]
+    into = "\nINTO OUTFILE '/answer' FORMAT JSONCompact"
+    assert explanation_into_file(bare, "JSONCompact", Path("/answer")) == f"{bare} FORMAT Null{into}"
+    with_settings = explanation_into_file(f"{bare} SETTINGS a = 1", "JSONCompact", Path("/answer"))
+    assert with_settings == f"{bare} FORMAT Null SETTINGS a = 1{into}"
+    assert explanation_into_file(named, "JSONCompact", Path("/answer")) == f"{named}{into}"
+    tree = b'[\n [" Identifier t"],\n [" Identifier Null"]\n ],'
+    assert without_own_format(bare, tree) == b'[\n [" Identifier t"]\n ],'
+    assert without_own_format(named, tree) == tree
 
 
 def test_values_of_an_insert_are_on_one_line() -> None:

@@ -22,16 +22,19 @@ def test_a_report_has_a_row_for_each_file(tmp_path: Path) -> None:
     report.write_text(
         "<testsuites><testsuite>"
         '<testcase classname="tests.integration.test_b" name="1" time="1.5"/>'
-        '<testcase classname="tests.integration.test_b" name="2" time="2"><failure>no</failure></testcase>'
+        '<testcase classname="tests.integration.test_b" name="2" time="2"><failure>no</failure>'
+        '<properties><property name="server_mb" value="512.4"/></properties></testcase>'
         '<testcase classname="tests.integration.test_a" name="3" time="0"><skipped/></testcase>'
         '<testcase classname="tests.integration.test_a" name="4" time="0.2"><error/></testcase>'
         "</testsuite></testsuites>"
     )
     assert rows_of("24.8", report) == [
-        Row("24.8", "test_a.py", 0, 1, 1, 0.2),
-        Row("24.8", "test_b.py", 1, 1, 0, 3.5),
+        Row("24.8", "test_a.py", 0, 1, 1, 0.2, 0.0),
+        Row("24.8", "test_b.py", 1, 1, 0, 3.5, 512.4),
     ]
-    assert str(Row("24.8", "test_b.py", 1, 1, 0, 3.5)) == "| 24.8 | `test_b.py` | 1 | 1 | 0 | 4 |"
+    assert (
+        str(Row("24.8", "test_b.py", 1, 1, 0, 3.5, 512.4)) == "| 24.8 | `test_b.py` | 1 | 1 | 0 | 4 | 512 |"
+    )
 
 
 def test_the_page_has_every_version_and_every_file() -> None:

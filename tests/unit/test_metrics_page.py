@@ -11,24 +11,43 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars import Hold
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import ShardAudit
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.report import (
     AuditReport,
     UnsafeReplica,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.audit import TwinAudit
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.audit import (
+    TwinAudit,
+    TwinRow,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.evidence import (
+    UnfinishedAlter,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.report import (
     TwinAuditReport,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.verdict import TwinVerdict
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `(partmove_\w+)` \| (.*?) ?\| .+ \|$", PAGE, flags=re.MULTILINE)
 PATCHED = AuditReport([ShardAudit("/t", ())]).metrics(0.0) + AuditReport(
     [ShardAudit("/u", (), "unreadable")]
 ).metrics(0.0)
-TWIN = TwinAuditReport([TwinAudit("/t", ())]).metrics(0.0) + TwinAuditReport(
-    [TwinAudit("/u", (), "unreadable")]
-).metrics(0.0)
+LASTING = TwinAudit(
+    "/t",
+    (TwinRow("/t", "1", "", TwinVerdict(TwinKind.ATTACHED)),),
+    began={"1": 1},
+    hold=Hold("me", "a migration", 1),
+    alter=UnfinishedAlter("/z", 1, is_in_progress=False),
+)
+TWIN = TwinAuditReport([LASTING]).metrics(0.0) + TwinAuditReport([TwinAudit("/u", (), "unreadable")]).metrics(
+    0.0
+)
+GUARD = re.sub(r"^ +", "", (ROOT / "playbooks" / "guard.yml").read_text(encoding="utf-8"), flags=re.MULTILINE)
+DASHBOARD = (ROOT / "docs" / "operate" / "guard.md").read_text(encoding="utf-8")
 
 
 def names_in(text: str) -> list[str]:
@@ -45,7 +64,22 @@ def labels_in(text: str, metric: str) -> set[tuple[str, ...]]:
 
 
 def test_the_page_has_every_metric_in_its_order_and_no_other() -> None:
-    assert [name for name, _ in ROWS] == [*names_in(PATCHED), *names_in(TWIN)]
+    assert [name for name, _ in ROWS] == [*names_in(PATCHED), *names_in(TWIN), *names_in(GUARD)]
+
+
+def test_dashboard_and_alerts_use_metrics_and_kinds_that_exist() -> None:
+    known = {name for name, _ in ROWS}
+    alerts = PAGE.split("## Alerts")[1]
+    for text in (DASHBOARD, alerts):
+        used = set(re.findall(r"\b(partmove_(?:twin_)?(?:audit|guard)_\w+)", text))
+        metrics = {each for each in used if not each.startswith(("partmove_guard_", "partmove_audit_page"))}
+        assert len(metrics) > 5
+        assert metrics <= known
+    kinds = {kind.value for kind in TwinKind}
+    named = re.findall(r'partmove_twin_audit_\w+\{kind(?:=~|!~|!=|=)"([^"]+)"', f"{alerts}{DASHBOARD}")
+    assert {each for text in named for each in text.replace("\\", "").split("|")} <= kinds
+    unfinished = {kind.value for kind in TwinKind if kind.is_begun}
+    assert unfinished < set(next(each for each in named if "recorded" in each).split("|"))
 
 
 @pytest.mark.parametrize(("metric", "labels"), ROWS, ids=[name for name, _ in ROWS])
@@ -54,4 +88,4 @@ def test_a_metric_has_the_labels_of_the_page(metric: str, labels: str) -> None:
     if metric == "partmove_audit_restart_unsafe":
         assert told == UnsafeReplica._fields
     else:
-        assert labels_in(PATCHED + TWIN, metric) == {told}
+        assert labels_in(PATCHED + TWIN + GUARD, metric) == {told}

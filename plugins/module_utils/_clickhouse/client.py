@@ -17,22 +17,21 @@ from contextlib import closing, suppress
 from typing import Any
 from urllib.parse import urlencode
 
-from .._partmove.errors import PartMoveError
+from .._partmove.errors import PartMoveError, ServerAway, UserRefused
 from .._partmove.text import shortened
 from .options import ClickHouseOptions
 from .plain_settings import FIRST, NO_OFFSET, PLAIN, SQL, differing, forbidden_setting
 from .query_errors import (
     REFUSED_USER,
+    UNFINISHED_REMEDY,
     UNKNOWN_SETTING,
+    NoAnswer,
+    ServerSilent,
     exception_of,
     forbids_setting,
     remedy_of,
     unreachable,
 )
-
-
-class ServerSilent(PartMoveError):
-    """The server sent no answer within the timeout, although it may have accepted the connection."""
 
 
 class QueryRefused(PartMoveError):
@@ -47,12 +46,10 @@ class QueryRefused(PartMoveError):
         self.text = text
 
 
+_FORMAT = "JSONCompact"
 _Connection = http.client.HTTPConnection
-
 _CLOSED = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 """Errors of a connection that the server has closed. They do not mean that the server is down."""
-
-
 _IDLE_SECONDS = 30.0
 """After this time a connection is not used again: a device in between may have dropped it silently."""
 
@@ -94,8 +91,12 @@ class ClickHouseClient:
         """
         return self._rows(sql, self._plain_settings())
 
-    def _rows(self, sql: str, settings: Mapping[str, str]) -> list[list[Any]]:
-        status, body = self._read(f"{sql} FORMAT JSONCompact", settings)
+    def rows_of_text(self, sql: str) -> list[list[Any]]:
+        """Do as `rows` does for the text of an operator, of which a clause FORMAT could become a part."""
+        return self._rows(sql, {**self._plain_settings(), "default_format": _FORMAT}, end="")
+
+    def _rows(self, sql: str, given: Mapping[str, str], end: str = f" FORMAT {_FORMAT}") -> list[list[Any]]:
+        status, body = self._read(f"{sql}{end}", given)
         if status != http.client.OK:
             raise self._refused(status, body.decode(errors="replace"))
         try:
@@ -120,6 +121,9 @@ class ClickHouseClient:
             with closing(self._connection()) as connection:
                 response = self._request(connection, sql, given)
                 status, body = response.status, response.read()
+        except NoAnswer:
+            reason = f"did not finish a statement within {self._options.timeout:g} s"
+            raise ServerSilent(f"{self.label} {reason}", remedy=UNFINISHED_REMEDY) from None
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
         if status != http.client.OK:
@@ -177,8 +181,7 @@ class ClickHouseClient:
             raise PartMoveError(
                 f"{self.label} shows the user {self._options.user} only some of its settings, so that other"
                 " answers may be short too",
-                remedy="Remove from the user any row policy and additional_table_filters on the database"
-                " system",
+                remedy="Remove the user's row policies and additional_table_filters on the database system",
             )
         return {**given, **found}
 
@@ -222,8 +225,13 @@ class ClickHouseClient:
     ) -> http.client.HTTPResponse:
         # Without wait_end_of_query the server would send the status before the query can fail.
         given = urlencode({"wait_end_of_query": 1, **settings})
-        connection.request("POST", f"/?{given}", sql.encode(), self._headers())
-        return connection.getresponse()
+        if connection.sock is None:
+            connection.connect()
+        try:
+            connection.request("POST", f"/?{given}", sql.encode(), self._headers())
+            return connection.getresponse()
+        except TimeoutError:
+            raise NoAnswer from None
 
     def _connection(self) -> _Connection:
         timeout = self._options.timeout
@@ -256,8 +264,8 @@ class ClickHouseClient:
             headers["X-ClickHouse-Key"] = self._options.password.encode()
         return headers
 
-    def _unreachable(self, error: Exception) -> PartMoveError:
-        kind: type[PartMoveError] = ServerSilent if isinstance(error, TimeoutError) else PartMoveError
+    def _unreachable(self, error: Exception) -> ServerAway:
+        kind = ServerSilent if isinstance(error, TimeoutError) else ServerAway
         reason, remedy = unreachable(error, self._options)
         return kind(f"{self.label} cannot be reached: {reason}", remedy=remedy)
 
@@ -277,7 +285,7 @@ class ClickHouseClient:
             )
         code, text = found
         if code in REFUSED_USER:
-            return PartMoveError(
+            return UserRefused(
                 f"{self.label} refuses the user {self._options.user}: {text}",
                 remedy="Check the user, its password, and the networks it may connect from",
             )

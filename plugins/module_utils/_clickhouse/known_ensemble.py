@@ -16,23 +16,29 @@ until the next SYSTEM RELOAD CONFIG.
 from __future__ import annotations
 
 import ipaddress
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .._partmove.errors import PartMoveError
+from .._partmove.errors import FormatError, PartMoveError
 from .._partmove.formats.sql import literal
 from .auxiliary import children_in
-from .client import ClickHouseClient, QueryRefused, ServerSilent
+from .client import ClickHouseClient, QueryRefused
 from .config.files import Config
 from .config.local_files import ConfigFiles
 from .config.names import AUXILIARY_ELEMENT
 from .config.zookeeper_element import ElementContent, Node
+from .query_errors import ServerSilent
 from .system_tables import columns_of
 from .versions import require_auxiliary_tables
 
+_PAUSES = (0.1, 0.3, 0.6, 1.0)
 _UNSUPPORTED_METHOD = 1
 _CANNOT_LOAD_CONFIG = 347
 _KEEPER_EXCEPTION = 999
+_NO_PARENT = "/zookeeper/config"
+"""A znode without children; below a root of the element there is no such znode, and the answer is empty too.
+A server reads the data of all children of a znode, and ends its session if it may not read one of them."""
 _OF_ENSEMBLE = "Coordination::Exception"
 _UNKNOWN_NAME = "Unknown auxiliary ZooKeeper name"
 
@@ -128,18 +134,32 @@ class EnsembleOfServer:
 
     def _has_read(self) -> bool | None:
         for path in self._preprocessed:
-            files = ConfigFiles(path)
-            if files.read(path) is not None:
-                sections = Config(files).sections(f"{AUXILIARY_ELEMENT}/{self._name}")
-                return bool(sections) and sections[0].has(self._desired)
+            if ConfigFiles(path).read(path) is not None:
+                return self._is_in(path)
         return None
+
+    def _is_in(self, path: str) -> bool:
+        """Return whether the file has the desired element.
+
+        The server writes the file in place, so that it may be empty or cut off for a moment.
+        """
+        for pause in _PAUSES:
+            try:
+                return self._has_element(path)
+            except FormatError:
+                time.sleep(pause)
+        return self._has_element(path)
+
+    def _has_element(self, path: str) -> bool:
+        sections = Config(ConfigFiles(path)).sections(f"{AUXILIARY_ELEMENT}/{self._name}")
+        return bool(sections) and sections[0].has(self._desired)
 
     def _answers(self) -> tuple[bool | None, str]:
         if not self._has_column("zookeeper", "zookeeperName"):
             return None, ""
         try:
             self._client.rows(
-                f"SELECT name FROM system.zookeeper WHERE {children_in(self._name, '/')} LIMIT 1"
+                f"SELECT name FROM system.zookeeper WHERE {children_in(self._name, _NO_PARENT)}"
             )
         except QueryRefused as error:
             return False, error.text

@@ -12,7 +12,7 @@ import re
 import ssl
 from contextlib import suppress
 
-from .._partmove.errors import PartMoveError
+from .._partmove.errors import PartMoveError, ServerAway
 from .._partmove.text import shortened
 from .options import ClickHouseOptions
 from .plain_settings import READONLY, forbidden_setting
@@ -21,10 +21,16 @@ from .plain_settings import READONLY, forbidden_setting
 # authentication.
 REFUSED_USER = frozenset({192, 193, 194, 195, 516})
 UNKNOWN_SETTING = 115
+FEATURE_DISABLED = 344
+UNFINISHED = 341
 _LIMITS = frozenset({158, 159, 160, 191, 241, 307, 396})
 """Codes of a query above a limit: of rows, bytes, time, memory, or the size of a set or of the answer."""
 _REMEDIES = {
     READONLY: "Use a user without readonly for what changes tables",
+    60: "Use a user that may read the database system, and see the log of the server",
+    FEATURE_DISABLED: "Enable what the message names, in the profile of the user or on the server",
+    UNFINISHED: "See that the replicas of the message run and execute their system.replication_queue, and run"
+    " again",
     201: "Raise the quota of the user, or run again after the interval of the quota",
     497: "GRANT the named right to the user; docs/operate/clickhouse-rights.md lists those of each module",
     **dict.fromkeys(_LIMITS, "Raise the limit in the profile of the user, and run again"),
@@ -35,6 +41,14 @@ _CERTIFICATE = (
 )
 _ENDED = (ConnectionResetError, http.client.RemoteDisconnected)
 _ENDED_REMEDY = "If this port speaks TLS, set secure to true; else see the log of the server"
+UNFINISHED_REMEDY = (
+    "The server may still execute it: see system.processes there, and run again once it has ended. Raise"
+    " timeout of clickhouse if it takes longer"
+)
+_NO_ANSWER = (
+    "The server accepted the query: see system.processes and the log there, or raise timeout of clickhouse if"
+    " it is slow"
+)
 _COLUMNS = re.compile(r"(?<=SELECT)\([^()]*\)(?= ON )")
 _EXCEPTION = re.compile(
     r"(?:Poco::Exception\. )?Code: (?P<code>\d+)[.,] (?:e\.displayText\(\) = )?(?:DB::Exception: )?"
@@ -57,7 +71,7 @@ def remedy_of(code: int, text: str) -> str:
     setting = forbidden_setting(code, text)
     if setting:
         return f"Let the user change {setting}: {_CHANGEABLE}"
-    return _REMEDIES.get(code, "Use a user that may read the database system, and see the log of the server")
+    return _REMEDIES.get(code, "Correct what the message names, and see the log of the server")
 
 
 _CHANGEABLE = "readonly = 2 instead of 1, and no constraint on the setting in its profiles"
@@ -72,8 +86,18 @@ def forbids_setting(label: str, user: str, setting: str, value: str, text: str) 
     )
 
 
+class ServerSilent(ServerAway):
+    """The server sent no answer within the timeout, although it may have accepted the connection."""
+
+
+class NoAnswer(TimeoutError):
+    """The server accepted the connection and the query, and did not answer."""
+
+
 def unreachable(error: Exception, options: ClickHouseOptions) -> tuple[str, str]:
     """Return why a server cannot be reached, and the remedy."""
+    if isinstance(error, NoAnswer):
+        return f"no answer within {options.timeout:g} s", _NO_ANSWER
     if isinstance(error, TimeoutError):
         reason = f"no answer within {options.timeout:g} s"
     elif isinstance(error, ssl.SSLCertVerificationError):

@@ -29,7 +29,9 @@ THROW_IF_NOOP = SentSetting(("optimize_throw_if_noop",))
 """Whether OPTIMIZE without an effect is an error."""
 ROWS_ALONE = SentSetting((PROJECTIONS,))
 """Whether a query may read a projection. Versions before the setting have no projections."""
-SENT = (EVERY_REPLICA, THROW_IF_NOOP, ROWS_ALONE)
+DROP_DETACHED = SentSetting(("allow_drop_detached",))
+"""Whether a server executes DROP DETACHED PART."""
+SENT = (EVERY_REPLICA, THROW_IF_NOOP, ROWS_ALONE, DROP_DETACHED)
 
 _SQL = (
     "SELECT name FROM system.settings WHERE"

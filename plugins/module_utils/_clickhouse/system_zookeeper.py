@@ -13,7 +13,8 @@ from urllib.parse import unquote
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import literal
 from .._partmove.health.facts import DdlTask, Registration, ReplicaPath
-from .client import ClickHouseClient, QueryRefused, ServerSilent
+from .client import ClickHouseClient, QueryRefused
+from .query_errors import ServerSilent
 
 _UNKNOWN_TABLE = 60
 _ZOOKEEPER = 999

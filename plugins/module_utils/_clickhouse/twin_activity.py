@@ -30,18 +30,16 @@ _COPY = "always_use_copy_instead_of_hardlinks"
 
 
 def read_activity(
-    client: ClickHouseClient, tables: TwinTables, partition_ids: Sequence[str]
+    client: ClickHouseClient, tables: TwinTables, partition_ids: Sequence[str], *, with_detached: bool = True
 ) -> ActivityInProgress:
-    """Implement `TwinServers.activity` for the server of one replica."""
+    """Implement `TwinServers.activity` for the server of one replica.
+
+    with_detached: whether detached parts count as activity.
+    """
     names = pair_condition(tables)
     of_table = [*_unfinished_changes(client, names), *statements_in_progress(client, tables)]
     of_partition: dict[str, list[str]] = defaultdict(list)
-    # Parts with a reason were detached by the server, for example after a SIGKILL, under names that cannot be
-    # attached.
-    for table, partition_id, name in client.rows(
-        "SELECT table, partition_id, name FROM system.detached_parts"
-        f" WHERE {names} AND {is_one_of('partition_id', partition_ids)} AND reason = ''"
-    ):
+    for table, partition_id, name in _detached(client, names, partition_ids) if with_detached else ():
         of_partition[partition_id].append(f"{table} has {name} in its detached folder")
     for table, partition_id in client.rows(
         f"SELECT table, partition_id FROM system.merges WHERE {names}"
@@ -65,6 +63,18 @@ def read_activity(
         free,
         float(now),
         {**_not_writable(client, columns_of(client, "disks")), **_copy_reason(client, tables)},
+    )
+
+
+def _detached(client: ClickHouseClient, names: str, partition_ids: Sequence[str]) -> list[list[str]]:
+    """Return parts that a person detached: table, partition id, and name.
+
+    Parts with a reason were detached by the server, for example after a SIGKILL, under names that cannot be
+    attached.
+    """
+    return client.rows(
+        "SELECT table, partition_id, name FROM system.detached_parts"
+        f" WHERE {names} AND {is_one_of('partition_id', partition_ids)} AND reason = ''"
     )
 
 

@@ -6,17 +6,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.text import first_few
-from .._partmove.twin.move.gates import first_difference
+from .._partmove.twin.move.gates import first_difference, shared_definition
 from .._partmove.twin.move.tables import TwinReplica
 from .client import QueryRefused
+from .creation_settings import create_table
+from .kept_macros import keep_macros
 from .replicated_database import refuse_new_twin
-from .table_definition import create_statement
+from .table_definition import TableTexts, create_statement, place_in
 from .twin_servers import HttpTwinServers, TwinOfReplica
 
 PATH = "{path}"
@@ -27,6 +30,13 @@ _DROPPED_LATER = (
     "If a twin at this path was dropped without SYNC, wait until the server has removed it, by default after"
     " 8 minutes, and run again. Otherwise another table has the path: set path or ensemble"
 )
+_BY_SETTING = (
+    "Let the user of clickhouse change the setting that the message names, or create the twin by hand with it"
+)
+_REMEDIES = {
+    _REPLICA_EXISTS: _DROPPED_LATER,
+    **dict.fromkeys((36, 44, 80, 127, 344, 455, 549), _BY_SETTING),
+}
 
 
 class TwinPlace(NamedTuple):
@@ -56,22 +66,37 @@ class TwinPlace(NamedTuple):
 
 
 class TwinSteps(NamedTuple):
-    """The statement that gives a replica its twin; empty if the replica has a twin."""
+    """The statement that gives a replica its twin; empty if the replica has a twin.
+
+    read: reads the tables of the replica again.
+    """
 
     replica: str
     server: TwinOfReplica
     statement: str
+    read: Callable[[], TwinOfReplica]
 
     def carry_out(self) -> None:
-        """Create the twin. Raises PartMoveError if the server fails."""
+        """Create the twin. Raises PartMoveError if the server fails, or if the twin is unlike its table."""
         if not self.statement:
             return
+        server = self.server
         try:
-            self.server.client.execute(self.statement)
+            create_table(server.client, self.statement, server.hot.definition)
         except QueryRefused as error:
-            if error.code != _REPLICA_EXISTS:
-                raise
-            raise PartMoveError(error.message, remedy=_DROPPED_LATER) from None
+            raise PartMoveError(
+                f"{server.client.label} refused to create {server.name}, the twin of {server.hot}, with code"
+                f" {error.code}: {error.text}",
+                remedy=_REMEDIES.get(error.code, error.remedy),
+            ) from None
+        created = self.read().found
+        if created is None or created.definition != server.hot.definition:
+            found = "" if created is None else created.definition
+            raise PartMoveError(
+                f"{server.client.label} created {server.name} unlike {server.hot}:"
+                f" {first_difference(server.hot.definition, found)}",
+                remedy=f"DROP TABLE {server.name} SYNC, which is empty, and create the twin by hand",
+            )
 
 
 def plan_twins(
@@ -89,26 +114,31 @@ def plan_twins(
         TwinSteps(
             replica.name,
             each,
-            "" if each.found else _creation(each, f"{place.ensemble}:{path}", replica.name),
+            "" if each.found else _creation(each, place, path),
+            partial(servers.read_twin, shard_path, replica),
         )
         for replica, each in zip(replicas, twins)
     ]
 
 
-def _creation(server: TwinOfReplica, place: str, replica: str) -> str:
-    refuse_new_twin(server.client, server.hot)
-    return create_statement(server.engine, server.create, str(server.hot), server.name, place, replica)
+def _creation(server: TwinOfReplica, place: TwinPlace, path: str) -> str:
+    hot, texts = server.hot, TableTexts(server.hot.sql_name, server.engine, server.create)
+    refuse_new_twin(server.client, hot)
+    written = place_in(server.engine, str(hot)) or (hot.path, hot.replica)
+    template = place.path.replace(PATH, written[0].rstrip("/"))
+    texts_of = keep_macros(server.client, hot, {path: template, hot.replica: written[1]})
+    return create_statement(texts, server.name, f"{place.ensemble}:{texts_of[path]}", texts_of[hot.replica])
 
 
 def _refuse_different(server: TwinOfReplica, first: TwinOfReplica, place: str) -> None:
     """Raise PartMoveError if a server's tables are no twins, or its table differs from the first server's."""
     hot, found, label = server.hot, server.found, server.client.label
-    if hot.definition != first.hot.definition:
+    if shared_definition(hot.definition) != shared_definition(first.hot.definition):
         raise PartMoveError(
             f"{label}: {hot} differs from {first.client.label}:"
             f" {first_difference(hot.definition, first.hot.definition)}",
-            remedy="ALTER one of them until all replicas have the same table; a server changes a storage"
-            " policy only to one with all volumes of the old one",
+            remedy="ALTER one of them until all replicas have the same table. ALTER … MODIFY SETTING changes"
+            " a single replica",
         )
     if found is None:
         return

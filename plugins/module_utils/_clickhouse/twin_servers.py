@@ -6,36 +6,41 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
-from .._partmove.formats.sql import identifier, is_one_of, literal
-from .._partmove.twin.move.statements import AttachPartition, DropPart, SetMerges
+from .._partmove.formats.layout import DEFAULT_ENSEMBLE
+from .._partmove.formats.sql import identifier, literal
+from .._partmove.twin.move.statements import AttachPartitions, DropParts, SetMerges
 from .._partmove.twin.move.tables import (
     ActivityInProgress,
-    PartContent,
+    KnownClones,
+    PairMarks,
     PartsOf,
     Side,
-    TwinPart,
     TwinReplica,
     TwinTable,
     TwinTables,
 )
 from .._partmove.twin.table.pair import TABLE
-from .auxiliary import reports_ensembles
 from .client import ClickHouseClient, QueryRefused
+from .clone_blocks import read_known_clones
+from .missing_replica import missing_replica
 from .options import ClickHouseOptions
 from .permission import permitted
 from .replica_table import TwinClients
 from .replicated_database import refuse_several_shards
+from .replicated_tables import ReplicatedTables, read_tables
 from .sent_settings import EVERY_REPLICA
-from .table_definition import definition_of, ensemble_in
+from .system_tables import columns_of
 from .twin_activity import read_activity
 from .twin_checksum import checksum_of
-from .twin_sql import pair_condition, table_condition
+from .twin_marks import read_marks
+from .twin_parts import read_parts
+from .twin_sql import table_condition
+from .waited_replicas import name_waited
 
 DEFAULT_TWIN = f"{TABLE}_cold"
 
@@ -81,72 +86,56 @@ class HttpTwinServers:
                 remedy=f"Write it as {DEFAULT_TWIN}",
             )
         self._twin = twin
-        self._ensembles_reported: dict[str, bool] = {}
+        self._known_columns: dict[str, frozenset[str]] = {}
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
         """Implement `TwinServers.tables`. Raises PartMoveError unless the server has both tables."""
         client = self.clients.of(shard_path, replica.name, replica.host)
-        hot = self._hot(client, shard_path, replica)
+        database, name = self._find_hot(client, shard_path, replica)
+        twin = self._twin_of(name)
+        found = self._read_tables(client, database, [name, twin])
+        hot = found.table(name)
         refuse_several_shards(client, hot)
-        return TwinTables(replica, client.label, hot, self._table(client, hot.database, self._twin_of(hot)))
+        return TwinTables(replica, client.label, hot, found.table(twin))
 
     def read_twin(self, shard_path: str, replica: TwinReplica) -> TwinOfReplica:
         """Return the hot table of the replica, and its twin or the texts for creating the twin."""
         client = self.clients.of(shard_path, replica.name, replica.host)
-        hot = self._hot(client, shard_path, replica)
-        twin = self._twin_of(hot)
-        exists = client.rows(
-            f"SELECT engine FROM system.tables WHERE database = {literal(hot.database)}"
-            f" AND name = {literal(twin)}"
-        )
-        found = self._table(client, hot.database, twin) if exists else None
-        ((engine, create),) = _definition_texts(client, hot.database, hot.name)
-        name = f"{identifier(hot.database)}.{identifier(twin)}"
-        return TwinOfReplica(client, hot, name, engine, create, found)
+        database, name = self._find_hot(client, shard_path, replica)
+        twin = self._twin_of(name)
+        tables = self._read_tables(client, database, [name, twin])
+        hot = tables.table(name)
+        found = tables.table(twin) if twin in tables.texts else None
+        sql_name = f"{identifier(database)}.{identifier(twin)}"
+        return TwinOfReplica(client, hot, sql_name, *tables.texts[name], found)
 
-    def _twin_of(self, hot: TwinTable) -> str:
-        return self._twin.replace(TABLE, hot.name)
+    def _twin_of(self, hot: str) -> str:
+        return self._twin.replace(TABLE, hot)
 
-    def _hot(self, client: ClickHouseClient, shard_path: str, replica: TwinReplica) -> TwinTable:
-        of_hot = " AND zookeeper_name = 'default'" if self._reports_ensembles(client) else ""
-        found = client.rows(
-            f"SELECT database, table FROM system.replicas WHERE zookeeper_path = {literal(shard_path)}"
-            f" AND replica_name = {literal(replica.name)}{of_hot}"
-        )
+    def _find_hot(self, client: ClickHouseClient, shard_path: str, replica: TwinReplica) -> tuple[str, str]:
+        """Return database and name of the table of the replica. Raises PartMoveError without exactly one."""
+        found = self._find_at(client, DEFAULT_ENSEMBLE, shard_path, replica)
         if len(found) != 1:
-            raise PartMoveError(
-                f"{client.label} has {len(found)} tables that are replica {replica.name} of {shard_path}",
-                remedy="Check that it is the server of the replica, else set endpoints; and check that the"
-                " chroot of hot is the <root> that the server has for ZooKeeper",
-            )
-        ((database, name),) = found
-        return self._table(client, database, name)
+            raise missing_replica(client, shard_path, replica.name, len(found))
+        return found[0]
+
+    def _find_at(
+        self, client: ClickHouseClient, ensemble: str, path: str, replica: TwinReplica
+    ) -> list[tuple[str, str]]:
+        """Return database and name of each table of the replica at the path.
+
+        A version that does not report ensembles returns the tables of all ensembles.
+        """
+        of_ensemble = f" AND zookeeper_name = {literal(ensemble)}" if self._reports_ensembles(client) else ""
+        rows = client.rows(
+            f"SELECT database, table FROM system.replicas WHERE zookeeper_path = {literal(path)}"
+            f" AND replica_name = {literal(replica.name)}{of_ensemble}"
+        )
+        return [(database, name) for database, name in rows]
 
     def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
         """Implement `TwinServers.parts`. Raises QueryRefused if the version lacks one of the columns."""
-        names = pair_condition(tables)
-        rows = self._client_of(tables).rows(
-            "SELECT table, partition_id, name, toString(rows), hash_of_all_files, hash_of_uncompressed_files,"
-            " toString(bytes_on_disk), disk_name, toString(toUnixTimestamp(modification_time)),"
-            " toString(active)"
-            f" FROM system.parts WHERE {names} AND {is_one_of('partition_id', partition_ids)}"
-        )
-        found: dict[tuple[str, str, bool], list[TwinPart]] = defaultdict(list)
-        for table, partition_id, name, count, files, data, size, disk, modified, active in rows:
-            is_active = bool(int(active))
-            if is_active and not (files and data):
-                raise PartMoveError(
-                    f"{tables.server} does not report the hashes of part {name} of {table}",
-                    remedy="Check whether the part is broken, and run again",
-                )
-            content = PartContent(int(count), files.lower(), data.lower())
-            part = TwinPart(name, content, int(size), disk, float(modified))
-            found[table, partition_id, is_active].append(part)
-        kinds = [(side, active) for active in (True, False) for side in (tables.hot.name, tables.cold.name)]
-        return {
-            each: PartsOf(*(tuple(sorted(found[name, each, active])) for name, active in kinds))
-            for each in partition_ids
-        }
+        return read_parts(self._client_of(tables), tables, partition_ids)
 
     def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
         """Implement `TwinServers.partition_ids`."""
@@ -164,13 +153,23 @@ class HttpTwinServers:
         """Implement `TwinServers.checksum`. Rows that a lightweight DELETE has marked count as well."""
         return checksum_of(self._client_of(tables), tables.on(side), parts)
 
-    def attach(self, statement: AttachPartition) -> str:
+    def marks(self, tables: TwinTables, partition_ids: Sequence[str]) -> PairMarks:
+        """Implement `TwinServers.marks`."""
+        return read_marks(self._client_of(tables), tables, partition_ids)
+
+    def known_clones(
+        self, tables: TwinTables, side: Side, since: Mapping[str, int]
+    ) -> Mapping[str, KnownClones]:
+        """Implement `TwinServers.known_clones`."""
+        return read_known_clones(self._client_of(tables), tables.on(side), tables.on(side.other), since)
+
+    def attach(self, statement: AttachPartitions) -> str:
         """Implement `TwinServers.attach`. Any error besides _NOT_DONE leaves the outcome unknown.
 
         Raises NotPermitted, with nothing attached, unless the user may also drop the parts: otherwise the
         rows would stay in both tables.
         """
-        self._require_right_to_drop(DropPart(statement.tables, statement.destination.other, NO_PART))
+        self._require_right_to_drop(DropParts(statement.tables, statement.destination.other, (NO_PART,)))
         try:
             with permitted():
                 self._execute_everywhere(statement)
@@ -180,12 +179,12 @@ class HttpTwinServers:
             return error.text
         return ""
 
-    def _require_right_to_drop(self, statement: DropPart) -> None:
+    def _require_right_to_drop(self, statement: DropParts) -> None:
         """Raise NotPermitted unless the user may drop parts. The statement names no part, so it must fail."""
         with suppress(QueryRefused), permitted():
             self._execute_everywhere(statement)
 
-    def drop(self, statement: DropPart) -> bool:
+    def drop(self, statement: DropParts) -> bool:
         """Implement `TwinServers.drop`. Any error besides _NOT_THERE leaves the outcome unknown."""
         try:
             self._execute_everywhere(statement)
@@ -199,50 +198,32 @@ class HttpTwinServers:
         """Implement `TwinServers.set_merges`."""
         self._client_of(statement.tables).execute(statement.sql)
 
-    def _execute_everywhere(self, statement: AttachPartition | DropPart) -> None:
+    def _execute_everywhere(self, statement: AttachPartitions | DropParts) -> None:
         client = self._client_of(statement.tables)
-        client.execute(statement.sql, **{self.clients.settings.name_of(client, EVERY_REPLICA): _WAIT_FOR_ALL})
+        settings = {self.clients.settings.name_of(client, EVERY_REPLICA): _WAIT_FOR_ALL}
+        try:
+            client.execute(statement.sql, **settings)
+        except PartMoveError as error:
+            side = statement.destination if isinstance(statement, AttachPartitions) else statement.side
+            replicas = self.clients.of_table(statement.tables.hot.path)
+            raise name_waited(error, client, statement.tables.on(side), replicas) from None
 
     def _client_of(self, tables: TwinTables) -> ClickHouseClient:
         replica = tables.replica
         return self.clients.of(tables.hot.path, replica.name, replica.host)
 
     def _reports_ensembles(self, client: ClickHouseClient) -> bool:
-        """Whether system.replicas has the name of the ensemble; queries each server once."""
-        if client.label not in self._ensembles_reported:
-            self._ensembles_reported[client.label] = reports_ensembles(client)
-        return self._ensembles_reported[client.label]
+        """Whether system.replicas has the name of the ensemble."""
+        return "zookeeper_name" in self._replica_columns(client)
 
-    def _table(self, client: ClickHouseClient, database: str, name: str) -> TwinTable:
-        """Return the description of a table. Raises PartMoveError if the server has no such table."""
-        reported = self._reports_ensembles(client)
-        ensemble = "zookeeper_name" if reported else "''"
-        replicas = client.rows(
-            f"SELECT {ensemble}, zookeeper_path, replica_name, toString(total_replicas),"
-            " toString(active_replicas), toString(is_readonly), toString(is_session_expired)"
-            f" FROM system.replicas WHERE database = {literal(database)} AND table = {literal(name)}"
-        )
-        tables = _definition_texts(client, database, name)
-        if len(replicas) != 1 or len(tables) != 1:
-            raise PartMoveError(
-                f"{client.label} has no replicated table {database}.{name}",
-                remedy="Create the twin on every replica, with its path in the auxiliary ensemble, or set"
-                " twin to the way twins are named",
-            )
-        ((where, path, replica, total, active, is_readonly, is_expired),) = replicas
-        ((engine, create),) = tables
-        return TwinTable(
-            database,
-            name,
-            where if reported else ensemble_in(engine, f"{database}.{name}"),
-            path,
-            replica,
-            definition_of(engine, create, f"{database}.{name}"),
-            _stored_columns(client, database, name),
-            int(total),
-            int(active),
-            "has no session with its ensemble" if int(is_readonly) or int(is_expired) else "",
-        )
+    def _replica_columns(self, client: ClickHouseClient) -> frozenset[str]:
+        """Return the columns of system.replicas; queries each server once."""
+        if client.label not in self._known_columns:
+            self._known_columns[client.label] = columns_of(client, "replicas")
+        return self._known_columns[client.label]
+
+    def _read_tables(self, client: ClickHouseClient, database: str, names: Sequence[str]) -> ReplicatedTables:
+        return read_tables(client, database, names, self._replica_columns(client))
 
 
 def _parts_are_equal(error: QueryRefused) -> bool:
@@ -253,19 +234,3 @@ def _parts_are_equal(error: QueryRefused) -> bool:
     """
     is_refused = "Node exists" in error.text and "/blocks/" in error.text
     return error.code == _KEEPER_EXCEPTION and is_refused
-
-
-def _stored_columns(client: ClickHouseClient, database: str, name: str) -> tuple[str, ...]:
-    rows = client.rows(
-        f"SELECT name FROM system.columns WHERE database = {literal(database)} AND table = {literal(name)}"
-        " AND default_kind NOT IN ('ALIAS', 'EPHEMERAL') ORDER BY position"
-    )
-    return tuple(column for (column,) in rows)
-
-
-def _definition_texts(client: ClickHouseClient, database: str, name: str) -> list[list[str]]:
-    """Return the engine of a table and its CREATE statement, as written by the server."""
-    return client.rows(
-        "SELECT engine_full, create_table_query FROM system.tables"
-        f" WHERE database = {literal(database)} AND name = {literal(name)}"
-    )

@@ -14,8 +14,6 @@ PROJECTIONS = "allow_experimental_projection_optimization"
 OWN_ROWS = f" SETTINGS {PROJECTIONS} = 0"
 """Ends a query that has to read the rows of the parts themselves, and not what a projection has of them."""
 
-INSERTS = ("INSERT", r"WITH\s.*\sINSERT")
-"""How an INSERT begins, for `begins_with`."""
 _COMMENTS = r"(?:\s|--[^\n]*\n|#[ !][^\n]*\n|/\*.*?\*/)*"
 
 

@@ -17,9 +17,18 @@ from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import identifier, literal
-from .._partmove.twin.move.tables import TwinReplica, TwinTable
-from .._partmove.twin.table.pair import EXCHANGEABLE, REPLICATED, TABLE, LocatedTables, locate_name
+from .._partmove.twin.move.tables import TwinReplica, TwinTable, TwinTables
+from .._partmove.twin.table.pair import (
+    EXCHANGEABLE,
+    REPLICATED,
+    TABLE,
+    LocatedTables,
+    TablePair,
+    locate_name,
+    refuse_hindrances,
+)
 from .client import ClickHouseClient
+from .inserts_in_progress import read_queued
 from .options import ClickHouseOptions
 from .pair_servers import HttpPairServers
 from .twin_creation import TwinPlace
@@ -27,6 +36,9 @@ from .twin_sql import table_condition
 
 BESIDE, IN_FRONT = f"{TABLE}_all", f"{TABLE}_hot"
 """Default names: of a reading table beside, and of the hot table behind a reading table in front."""
+
+_EXCHANGE = "EXCHANGE TABLES "
+"""How the statement begins that exchanges two names."""
 
 
 class ViewNames(NamedTuple):
@@ -47,15 +59,22 @@ class TwinViewSteps(NamedTuple):
     client: ClickHouseClient
     reading: str
     statements: tuple[str, ...]
+    tables: TwinTables
+    """The table and its twin, by their names before the statements."""
 
     @property
     def exchanges(self) -> bool:
         """Whether a statement exchanges names; then no partition may be between the tables."""
-        return any(each.startswith("EXCHANGE ") for each in self.statements)
+        return any(each.startswith(_EXCHANGE) for each in self.statements)
 
     def carry_out(self) -> None:
-        """Execute the statements. Raises PartMoveError if the server fails."""
+        """Execute the statements. Raises PartMoveError if the server fails, or has queued inserts.
+
+        A queued asynchronous insert keeps the name of its table. After the exchange 25.8 loses such rows.
+        """
         for each in self.statements:
+            if each.startswith(_EXCHANGE):
+                refuse_hindrances(self.client.label, list(read_queued(self.client, self.tables).values()))
             self.client.execute(each)
 
 
@@ -77,8 +96,12 @@ class TwinViews(HttpPairServers):
     def steps(self, shard_path: str, replica: TwinReplica) -> TwinViewSteps:
         """Return the statements for a replica. Raises PartMoveError if none may be executed."""
         found = self.find(shard_path, replica)
+        away = found.away
+        if away is None:
+            raise _missing_twin(found)
         client = self.clients.of(shard_path, replica.name, replica.host)
-        names = self._names_in_front(found) if self._in_front else self._names_beside(found)
+        pair = TablePair(replica, found.server, found.home, away)
+        names = self._names_in_front(found, away) if self._in_front else self._names_beside(pair)
         home = found.home.name
         is_exchanged = not self._in_front or home == names.hot
         # Before the exchange the reading table has the future name of the hot table.
@@ -87,28 +110,24 @@ class TwinViews(HttpPairServers):
         table = found.home._replace(name=name)
         statements = self._creation(client, found, names, table)
         if not is_exchanged:
-            pair = f"{database}.{identifier(names.reading)} AND {database}.{identifier(names.free)}"
-            statements += (f"EXCHANGE TABLES {pair}",)
-        return TwinViewSteps(replica.name, client, f"{names.database}.{names.reading}", statements)
+            both = f"{database}.{identifier(names.reading)} AND {database}.{identifier(names.free)}"
+            statements += (f"{_EXCHANGE}{both}",)
+        tables = TwinTables(replica, found.server, found.home, away)
+        return TwinViewSteps(replica.name, client, f"{names.database}.{names.reading}", statements, tables)
 
-    def _names_beside(self, found: LocatedTables) -> ViewNames:
-        pair = found.pair
-        if pair is None:
-            raise _missing_twin(found)
+    def _names_beside(self, pair: TablePair) -> ViewNames:
         name = locate_name(pair, self._twin)
         reading = self._name.replace(TABLE, name.name)
         return ViewNames(name.database, reading, name.name, name.twin, reading)
 
-    def _names_in_front(self, found: LocatedTables) -> ViewNames:
-        if found.away is None:
-            raise _missing_twin(found)
+    def _names_in_front(self, found: LocatedTables, away: TwinTable) -> ViewNames:
         if found.database_engine != EXCHANGEABLE:
             raise PartMoveError(
                 f"{found.server}: the database {found.home.database} is of the engine"
                 f" {found.database_engine}, and names can be exchanged in {EXCHANGEABLE} only",
                 remedy="Read by a table beside the two, with in_front false",
             )
-        home, twin = found.home.name, found.away.name
+        home, twin = found.home.name, away.name
         in_front = _match_template(self._name, home)
         candidates = [(home, self._name.replace(TABLE, home))]
         candidates += [(in_front, home)] if in_front else []
@@ -119,7 +138,7 @@ class TwinViews(HttpPairServers):
         raise PartMoveError(
             f"{found.server}: {found.home} would become {candidates[0][1]}, and moves would then look for its"
             f" twin as {required}, and not as {twin}",
-            remedy=f"RENAME TABLE {found.away} TO {found.home.database}.{required} on every replica, while no"
+            remedy=f"RENAME TABLE {away} TO {found.home.database}.{required} on every replica, while no"
             " partition is being moved, and run again",
         )
 

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 
+from .._partmove.errors import NotPermitted
 from .._partmove.formats.sql import is_one_of, literal
 from .._partmove.twin.audit.evidence import ReplicaTables
-from .._partmove.twin.audit.judge import ManualCheck
-from .._partmove.twin.move.statements import DropPart
+from .._partmove.twin.audit.verdict import ManualCheck
+from .._partmove.twin.move.statements import DropParts
 from .._partmove.twin.move.tables import TwinReplica, TwinTable, TwinTables
+from .._partmove.twin.readers.statements import DropPolicy
 from .._partmove.twin.table.pair import TABLE
 from .auxiliary import auxiliary_tables, children_in
 from .client import ClickHouseClient
+from .clone_blocks import reads_all_ensembles
+from .ledger_servers import HttpLedgerServers
+from .permission import permitted
+from .reader_servers import policies_of
 from .sent_settings import ROWS_ALONE, KnownSettings
-from .system_tables import columns_of
 from .twin_activity import partition_of
-from .twin_servers import HttpTwinServers
 from .twin_sql import OWN_ROWS, sum_of_rows
 
 _BLOCKS = ("blocks", "async_blocks", "deduplication_hashes")
@@ -29,14 +34,20 @@ _CLONE_BLOCKS = "%\\_replace\\_from\\_%"
 """Pattern for the names of the block znodes that an ATTACH … FROM creates."""
 
 
-class HttpTwinWitnesses(HttpTwinServers):
+class HttpTwinWitnesses(HttpLedgerServers):
     """Implements TwinWitnesses over the HTTP interface."""
 
     def pair(self, shard_path: str, replica: TwinReplica) -> ReplicaTables:
         """Implement `TwinWitnesses.pair`."""
         twin = self.read_twin(shard_path, replica)
         is_exchanged = twin.found is None and self._gave_its_name(twin.client, twin.hot)
-        return ReplicaTables(replica, twin.client.label, twin.hot, twin.found, is_exchanged)
+        policies: tuple[str, ...] = ()
+        if twin.found is not None:
+            tables = TwinTables(replica, twin.client.label, twin.hot, twin.found)
+            # Few users may see policies; who audits without the right learns nothing about them.
+            with suppress(NotPermitted), permitted():
+                policies = tuple(DropPolicy(tables, each).sql for each in policies_of(twin.client, tables))
+        return ReplicaTables(replica, twin.client.label, twin.hot, twin.found, is_exchanged, policies)
 
     def _gave_its_name(self, client: ClickHouseClient, table: TwinTable) -> bool:
         """Whether the table gave its name to a table in an auxiliary ensemble, and is named as its twin."""
@@ -49,7 +60,7 @@ class HttpTwinWitnesses(HttpTwinServers):
     def inserted(self, tables: TwinTables) -> Mapping[str, Collection[str]]:
         """Implement `TwinWitnesses.inserted`; {} if the version reads only the default ensemble."""
         client = self._client_of(tables)
-        if not _reads_all_ensembles(client):
+        if not reads_all_ensembles(client):
             return {}
         ensemble, path = tables.cold.ensemble, tables.cold.path
         existing = client.rows(
@@ -67,10 +78,6 @@ class HttpTwinWitnesses(HttpTwinServers):
         return {each: parts for each, parts in found.items() if each}
 
 
-def _reads_all_ensembles(client: ClickHouseClient) -> bool:
-    return "zookeeperName" in columns_of(client, "zookeeper")
-
-
 def statements_of(tables: TwinTables, check: ManualCheck, settings: KnownSettings | None = None) -> list[str]:
     """Return the SELECT that compares rows, if needed, and the statements that drop duplicate parts.
 
@@ -82,7 +89,7 @@ def statements_of(tables: TwinTables, check: ManualCheck, settings: KnownSetting
         f" FROM {tables.on(side).sql_name} WHERE {is_one_of('_part', parts)}"
         for side, parts in check.compare.items()
     ]
-    drops = [DropPart(tables, side, part).sql for side, part in check.drop]
+    drops = [DropParts(tables, side, (part,)).sql for side, part in check.drop]
     # The settings of the last SELECT are those of all.
     own_rows = "" if settings is not None and settings.lacks(tables.server, ROWS_ALONE) else OWN_ROWS
     return [*([" UNION ALL ".join(sums) + own_rows] if sums else []), *drops]

@@ -68,8 +68,24 @@ class LeaseHeld(PartMoveError):
     """Another run holds the lock of the shard path."""
 
 
+class ShardHeld(LeaseHeld):
+    """Somebody has a hold on the shard path: no run may work on it until the hold ends."""
+
+
+class AlterUnfinished(LeaseHeld):
+    """twin_alter has changed only one of the two tables, or did not confirm both."""
+
+
+class ServerAway(PartMoveError):
+    """A ClickHouse server cannot be reached, or did not answer."""
+
+
 class NotPermitted(PartMoveError):
     """The server does not let the user do or see something; the message names it. Nothing was changed."""
+
+
+class UserRefused(PartMoveError):
+    """A ClickHouse server refuses the user: unknown, another password, or another network."""
 
 
 class NoSuchReplica(PartMoveError):

@@ -21,9 +21,11 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import merge
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from .._clickhouse.options import ClickHouseOptions
@@ -123,7 +125,10 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         work = self._work.event()
         with journalled_run(journal, self.module, (hot, cold), work, lambda: self.result()["counts"]):
             # Only this thread reads the plan file.
-            jobs = self._work.by_shard_path()
+            further: Iterator[tuple[str, list[str] | None]] = (
+                (each, []) for each in self._further_shard_paths(hot)
+            )
+            jobs = merge(self._work.by_shard_path(), further, key=itemgetter(0))
             carry_out = partial(self._carry_out, contexts, journal, progress)
             work_in_order(jobs, carry_out, take, workers=workers, ending=ending)
 
@@ -164,6 +169,11 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         """Return data that all memory batches of one shard path share."""
         return None
 
+    def _further_shard_paths(self, hot: ZnodeStore) -> Sequence[str]:
+        """Return the shard paths to work on although none of their partitions is to be moved, sorted."""
+        del hot
+        return ()
+
     @abstractmethod
     def _move(self, context: _Context, partitions: Sequence[str], report: _Report, shared: Any) -> None:
         """Move the partitions of one memory batch; ``report`` names the shard path."""
@@ -183,7 +193,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
                 partitions = self._find_all(contexts, done)
                 progress.expect(done.found)
             shared = self._begin_shard_path()
-            for batch in memory_batches(partitions):
+            for batch in memory_batches(partitions) if job[1] != [] else ([],):
                 self._carry_out_batch(contexts, journal, progress, done, batch, shared)
         except BaseException as error:  # noqa: BLE001 - `_take` raises the error again
             done.error = error

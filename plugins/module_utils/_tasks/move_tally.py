@@ -35,6 +35,7 @@ class PartitionTally(ABC, Generic[_Report]):
         self._totals: Counter[str] = Counter()
         self._gates: dict[str, dict[str, Any]] = {}
         self._first_failure = ""
+        self._ended_holds: list[dict[str, Any]] = []
         self._is_changed = False
         self.expected = 0
         """Number of partitions that the run has to process."""
@@ -94,6 +95,7 @@ class PartitionTally(ABC, Generic[_Report]):
             for kind in ("deferred", "failed"):
                 own[kind] += gate[kind]
         self._first_failure = self._first_failure or other._first_failure
+        self._ended_holds += other._ended_holds
 
     @abstractmethod
     def _merge_diff(self: _Self, other: _Self, room: dict[str, int]) -> None:
@@ -103,6 +105,8 @@ class PartitionTally(ABC, Generic[_Report]):
         """Add the unchanged, deferred and failed partitions, with their reasons."""
         path = report.shard_path
         self._is_changed |= report.is_changed
+        if report.ended_hold is not None:
+            self._ended_holds.append({"shard_path": path, **report.ended_hold.as_result()})
         for partition in sorted(report.unchanged):
             self._list("unchanged", path, partition)
         for kind, refusals in (("deferred", report.deferred), ("failed", report.failed)):
@@ -126,6 +130,7 @@ class PartitionTally(ABC, Generic[_Report]):
             "msg": self.summary(check_mode),
             "counts": counts | {"not_reached": self.expected - processed},
             "gates": [self._gates[name] for name in sorted(self._gates)],
+            "ended_holds": self._ended_holds,
             **lists,
         }
 

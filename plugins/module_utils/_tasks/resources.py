@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
@@ -22,6 +22,7 @@ from .._partmove.errors import FormatError, PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.gates.servers import AskServers, AssumeActive, NoServers, ServerCheck
 from .._partmove.journal.port import Journal
+from .._partmove.lease.bars import EVERY_BAR, Bar
 from .._partmove.lease.lease import LeaseKeeper
 from .._partmove.lease.two_ensembles import check_distinct_addresses
 from .._partmove.patched.parts.token_writer import TokenWriter
@@ -180,14 +181,18 @@ class LockOptions(NamedTuple):
         clock: Clock,
         *,
         may_be_copy: bool = False,
+        bars: Collection[Bar] = EVERY_BAR,
     ) -> LeaseKeeper:
         """Return the keeper of shard path locks for the module; ``cold`` is None if no run writes to cold.
 
         may_be_copy: whether hot may be a copy, so that the run writes no token.
+        bars: the bars that keep the module from a shard path.
         """
         owner = f"{module} on {socket.gethostname()}, process {os.getpid()}"
         if cold is None or may_be_copy:
-            return LeaseKeeper(hot, cold, clock, owner=owner, root=self.root, wait_seconds=self.wait_seconds)
+            return LeaseKeeper(
+                hot, cold, clock, owner=owner, root=self.root, wait_seconds=self.wait_seconds, bars=bars
+            )
         return LeaseKeeper(
             hot,
             cold,
@@ -196,6 +201,7 @@ class LockOptions(NamedTuple):
             root=self.root,
             wait_seconds=self.wait_seconds,
             write_token=TokenWriter(hot, cold, clock, self.root).before_lease,
+            bars=bars,
         )
 
 

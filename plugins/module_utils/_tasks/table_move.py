@@ -11,22 +11,23 @@ from typing import Any
 
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.pair_servers import HttpPairServers
-from .._clickhouse.twin_creation import TwinPlace, TwinSteps, plan_twins
-from .._partmove.text import count_of, parse_duration
+from .._clickhouse.twin_creation import TwinPlace, TwinSteps
+from .._partmove.text import count_of, first_few, parse_duration
+from .._partmove.twin.ledger.moves import MoveLedgers
 from .._partmove.twin.move.partition import TwinOptions
 from .._partmove.twin.move.report import MovedTwin, TwinReport
-from .._partmove.twin.move.run import TwinMoveContext
-from .._partmove.twin.move.servers import read_replicas
+from .._partmove.twin.move.run import TwinMoveContext, without_readers
 from .._partmove.twin.move.tables import Side
 from .._partmove.twin.table.pair import TableContents
-from .._partmove.twin.table.table_switch import FinalCounts, TableSwitch, TableSwitchReport, Target
+from .._partmove.twin.table.switch_report import FinalCounts, TableSwitchReport
+from .._partmove.twin.table.table_switch import TableSwitch, Target
 from .journal_file import journalled_run
 from .pacing import PaceOptions
 from .progress import Progress
 from .resources import LockOptions, Resources, SystemClock, servers_as_result
 from .shard_paths import given_shard_paths
 from .twin_move_result import TwinTally
-from .twin_table import twin_as_result
+from .twin_table import plan_without_loss, twin_as_result
 
 
 class TableMove:
@@ -36,12 +37,18 @@ class TableMove:
         """Read the options of the module. Raises PartMoveError for invalid values."""
         self._place = TwinPlace(params["ensemble"], params["path"])
         self._twin: str = params["twin"]
-        self._servers = HttpPairServers(ClickHouseOptions.of(params["clickhouse"]), self._place, self._twin)
+        self._servers = HttpPairServers(
+            ClickHouseOptions.of(params["clickhouse"]),
+            self._place,
+            self._twin,
+            stop_merges=params["stop_merges"],
+        )
         self._locks = LockOptions.of(params)
         self._pace = PaceOptions.of(params)
         self._desired = Side(params["state"])
         min_age = float(parse_duration(params["min_age"], "min_age"))
         self._options = TwinOptions(min_age, params["stop_merges"])
+        self._insert_wait = float(parse_duration(params["insert_wait"], "insert_wait"))
         self._max_listed: int = params["max_listed"]
         paths = given_shard_paths(params["shard_paths"])
         for each in paths:
@@ -52,6 +59,7 @@ class TableMove:
         self._check_mode = False
         self._clock = SystemClock()
         self._began = self._clock.now()
+        self._wait_end: float | None = None
 
     @property
     def failure(self) -> str:
@@ -77,8 +85,11 @@ class TableMove:
             "twins": created,
             "exchanged": exchanged,
             "tables": [
-                _table_as_result(report, each) for report in self._reports for each in report.final_counts
+                _table_as_result(report, each, self._max_listed)
+                for report in self._reports
+                for each in report.final_counts
             ],
+            "finished": all(report.is_finished for report in self._reports),
             "differing": [report.differing for report in self._reports if report.differing],
             "servers": servers_as_result(self._servers.clients),
             "diff": {"before": "", "after": statements + moved["diff"]["after"]},
@@ -91,11 +102,16 @@ class TableMove:
         progress = resources.open_progress("shard paths", "steps")
         pace = resources.open_pace(self._pace, progress.announce, ensembles=("hot",))
         keeper = self._locks.keeper("table_move", hot, None, resources.clock)
-        context = TwinMoveContext(
-            hot, resources.clock, journal, keeper, self._servers, pace, self._check_mode
-        )
+        ports = (without_readers, MoveLedgers(self._servers), pace, self._check_mode)
+        context = TwinMoveContext(hot, resources.clock, journal, keeper, self._servers, *ports)
         tables = [
-            TableSwitch(context, self._servers, Target(self._twin, self._desired), self._options, each)
+            TableSwitch(
+                context,
+                self._servers,
+                Target(self._twin, self._desired),
+                self._options,
+                each,
+            )
             for each in self._reports
         ]
         work = {
@@ -116,7 +132,7 @@ class TableMove:
         steps = [
             (path, step)
             for path in paths
-            for step in plan_twins(self._servers, path, read_replicas(context.hot, path), self._place)
+            for step in plan_without_loss(context.hot, self._locks.root, self._servers, path, self._place)
         ]
         for path, step in steps:
             if not self._check_mode:
@@ -128,6 +144,7 @@ class TableMove:
             ("moved away from the name", TableSwitch.move_before),
             ("checked the partitions that stayed", TableSwitch.refuse_unmoved),
             ("exchanged", TableSwitch.exchange),
+            ("waited for older inserts", self._await_older_inserts),
             ("moved to the name", self._move_after),
             ("compared", TableSwitch.record_final_counts),
         )
@@ -135,6 +152,12 @@ class TableMove:
             for table in tables:
                 step(table)
                 progress.announce(f"{name}: {table.report.shard_path}")
+
+    def _await_older_inserts(self, table: TableSwitch) -> None:
+        # The servers of all tables are often the same, so the time passes for all tables together.
+        if self._wait_end is None:
+            self._wait_end = self._clock.now() + self._insert_wait
+        table.await_older_inserts(max(0.0, self._wait_end - self._clock.now()))
 
     def _move_after(self, table: TableSwitch) -> None:
         # Check mode exchanges no names, so the partitions left for this step are unknown.
@@ -154,7 +177,11 @@ class TableMove:
         would = "would be " if self._check_mode else ""
         names = {report.name for report in self._reports if report.name}
         replicas = count_of(exchanged, "replica")
-        return f"{', '.join(sorted(names)) or 'nothing'}: {replicas} {would}exchanged; {moved}"
+        unfinished = (
+            [] if self._check_mode else [each.unfinished for each in self._reports if each.unfinished]
+        )
+        end = f"; not finished: {first_few(unfinished)}" if unfinished else ""
+        return f"{', '.join(sorted(names)) or 'nothing'}: {replicas} {would}exchanged; {moved}{end}"
 
 
 def _merged(whole: TableSwitchReport) -> TwinReport:
@@ -165,7 +192,9 @@ def _merged(whole: TableSwitchReport) -> TwinReport:
             continue
         merged.deferred, merged.failed = report.deferred, report.failed
         merged.touched |= report.touched
+        merged.ended_hold = merged.ended_hold or report.ended_hold
         merged.statements += report.statements
+        merged.hot_znodes = report.hot_znodes or merged.hot_znodes
         for partition, moved in report.moved.items():
             merged.moved[partition] = _both(merged.moved.get(partition), moved)
     for partition in (*merged.deferred, *merged.failed):
@@ -184,7 +213,7 @@ def _both(earlier: MovedTwin | None, moved: MovedTwin) -> MovedTwin:
     )
 
 
-def _table_as_result(report: TableSwitchReport, counts: FinalCounts) -> dict[str, Any]:
+def _table_as_result(report: TableSwitchReport, counts: FinalCounts, most: int) -> dict[str, Any]:
     before = [] if counts.before is None else [each.rows for each in counts.before]
     return {
         "shard_path": report.shard_path,
@@ -195,7 +224,8 @@ def _table_as_result(report: TableSwitchReport, counts: FinalCounts) -> dict[str
         "left_rows": counts.without_name.rows,
         "left_parts": counts.without_name.parts,
         "rows_before": sum(before) if before else None,
-        "older_inserts": counts.older_inserts,
+        "older_inserts": None if counts.older_inserts is None else len(counts.older_inserts),
+        "older": list(counts.older_inserts or ())[:most],
     }
 
 

@@ -13,6 +13,7 @@ from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.sent_settings import KnownSettings
 from .._clickhouse.twin_witnesses import HttpTwinWitnesses, statements_of
 from .._partmove.errors import NoSuchTable
+from .._partmove.text import shown_time
 from .._partmove.tree.ports import ZnodeReader
 from .._partmove.twin.audit.audit import TwinAudit, TwinRow, audit_twins
 from .._partmove.twin.audit.evidence import TwinWitnesses
@@ -139,16 +140,34 @@ def result_of(
     """
     report = TwinAuditReport(audits, unread)
     by_path = {audit.shard_path: audit for audit in audits}
+    holds = [(path, audit.hold) for path, audit in sorted(by_path.items()) if audit.hold is not None]
+    alters = [(path, audit.alter) for path, audit in sorted(by_path.items()) if audit.alter is not None]
     return {
         **audit_result(report, now),
         "findings": [
             _finding(row, by_path[row.shard_path], settings)
             for row in (report.rows if with_consistent else report.findings)
         ],
-        "seen_twice": [
-            {"shard_path": row.shard_path, "partition": row.partition} for row in report.seen_twice()
+        "seen_twice": _places(report.seen_twice()),
+        "missing": _places(report.missing()),
+        "blocked": report.blocked(),
+        "holds": [
+            {"shard_path": path, **hold.as_result(), "is_over": hold.is_over(now)} for path, hold in holds
+        ],
+        "unfinished_alters": [
+            {
+                "shard_path": path,
+                "record": alter.path,
+                "began": shown_time(alter.began),
+                "in_progress": alter.is_in_progress,
+            }
+            for path, alter in alters
         ],
     }
+
+
+def _places(rows: Sequence[TwinRow]) -> list[dict[str, str]]:
+    return [{"shard_path": row.shard_path, "partition": row.partition} for row in rows]
 
 
 def _has_twin(audit: TwinAudit) -> bool:
@@ -164,5 +183,6 @@ def _finding(row: TwinRow, audit: TwinAudit, settings: KnownSettings | None) -> 
         **finding_as_result(row),
         "statements": [] if check is None or tables is None else statements_of(tables, check, settings),
         "record": verdict.record,
+        "began": shown_time(audit.began[row.partition]) if row.partition in audit.began else "",
         "seen_twice": verdict.kind.is_seen_twice,
     }

@@ -206,7 +206,7 @@ def test_servers_get_to_know_the_ensemble_and_its_other_members(
         assert server.value("SELECT is_readonly FROM system.replicas WHERE table = 't'") == 0
 
 
-@pytest.mark.ladder(real_only=True)
+@pytest.mark.ladder
 def test_real_servers_need_no_restart(ground: Ground, cold: Ensemble, base: str, modern_version: str) -> None:
     if modern_version == ENGINE or not rung(modern_version).real:
         pytest.skip("the servers of this version cannot read their configuration again")
@@ -262,7 +262,7 @@ def test_an_ensemble_that_does_not_answer_is_no_reason_for_a_restart(
     )
 
 
-@pytest.mark.ladder(real_only=True)
+@pytest.mark.ladder
 def test_what_is_refused_before_a_server_is_touched(ground: Ground, cold: Ensemble) -> None:
     here = [node(cold.members[0])]
     before = [config(each) for each in ground.shard.servers]

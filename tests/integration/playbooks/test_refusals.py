@@ -152,9 +152,23 @@ def test_an_audit_of_twins_needs_no_cold_ensemble(tmp_path: Path) -> None:
     assert "partmove_audit_hot and partmove_audit_clickhouse are not given. " in done.output
 
 
-def test_a_guard_is_for_patched_servers_only(tmp_path: Path) -> None:
-    done = run(tmp_path, "guard", {"separation": "twin"})
-    assert "separation is 'twin' and has to be patched; " in done.output
+def test_a_guard_of_twins_needs_its_own_variables_and_has_its_own_steps(tmp_path: Path) -> None:
+    done = run(tmp_path, "guard", {"separation": "twin", "guard_separate": True})
+    assert done.status != 0
+    assert (
+        "partmove_audit_hot, partmove_audit_clickhouse, twin_move_hot, twin_move_clickhouse and"
+        " partition_classify_root are not given. "
+    ) in done.output
+    given = {"partmove_audit_hot": {"hosts": ["127.0.0.1:1"]}, "partmove_audit_clickhouse": {}}
+    patched = {"guard_bring_back": True, "guard_remove_copies": True}
+    done = run(tmp_path, "guard", {"separation": "twin", **given, **patched})
+    assert done.status != 0
+    assert (
+        "With separation twin the guard has no step guard_bring_back and guard_remove_copies." in done.output
+    )
+    done = run(tmp_path, "guard", {**given, "partmove_audit_cold": {}, "guard_finish": True})
+    assert done.status != 0
+    assert "With separation patched the guard has no step guard_finish." in done.output
 
 
 def test_stock_servers_need_no_sign_of_the_patch(tmp_path: Path) -> None:

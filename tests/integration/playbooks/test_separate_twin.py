@@ -22,7 +22,7 @@ from support.servers.modern.history import UPDATE
 from support.servers.modern.server import ModernShard
 from support.servers.zookeeper import Ensemble
 
-pytestmark = pytest.mark.ladder(real_only=True)
+pytestmark = pytest.mark.ladder
 
 OLD, LATER, NEWEST = "20240101", "20240102", "20240103"
 

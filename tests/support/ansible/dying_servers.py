@@ -14,8 +14,8 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
-    AttachPartition,
-    DropPart,
+    AttachPartitions,
+    DropParts,
     SetMerges,
 )
 
@@ -29,19 +29,28 @@ class Killed(BaseException):
 class DyingServers(HttpTwinServers):
     """Gives so many statements, and then dies before or after the next one."""
 
-    def __init__(self, options: ClickHouseOptions, statements: int, *, given: bool) -> None:
+    def __init__(
+        self, options: ClickHouseOptions, statements: int, *, given: bool, parts: int | None = None
+    ) -> None:
+        """parts: how many parts the last statement drops before the server dies too; None for all."""
         super().__init__(options)
+        self._parts = parts
         self._left = statements
         self._is_dead = False
         self._given = given
 
-    def attach(self, statement: AttachPartition) -> str:
+    def attach(self, statement: AttachPartitions) -> str:
         """As the servers do, or die."""
         return self._live(lambda: super(DyingServers, self).attach(statement))
 
-    def drop(self, statement: DropPart) -> bool:
+    def drop(self, statement: DropParts) -> bool:
         """As the servers do, or die."""
-        return self._live(lambda: super(DyingServers, self).drop(statement))
+        last = (
+            statement
+            if self._left or self._parts is None
+            else statement._replace(parts=statement.parts[: self._parts])
+        )
+        return self._live(lambda: super(DyingServers, self).drop(last))
 
     def set_merges(self, statement: SetMerges) -> None:
         """As the servers do; a process that is gone starts no merges."""

@@ -11,13 +11,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.ledger_servers import (
+    HttpLedgerServers,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.moves import MoveLedgers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import (
     TwinMoveContext,
     TwinRun,
+    without_readers,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import TwinServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
@@ -99,9 +104,8 @@ class ModernTables:
         return answer
 
     def give_twins(self, *shard_paths: str, check: bool = False, **options: Any) -> dict[str, Any]:
-        """What twin_table answers, which keeps no records."""
-        given = {name: self.given[name] for name in ("hot", "clickhouse")}
-        call = Call("twin_table", {**given, "shard_paths": list(shard_paths), **options}, check)
+        """What twin_table answers."""
+        call = Call("twin_table", {**self.given, "shard_paths": list(shard_paths), **options}, check)
         (answer,) = run_modules(call)
         return answer
 
@@ -117,7 +121,9 @@ class ModernTables:
         store = connect(options_of("hot", self.given["hot"]))
         clock, report = SystemClock(), TwinReport(shard_path)
         leases = LeaseKeeper(store, None, clock, owner="a test", root=self.root)
-        context = TwinMoveContext(store, clock, NullJournal(), leases, servers)
+        ledgers = MoveLedgers(HttpLedgerServers(self.asked(), "{table}_cold"))
+        ports = (leases, servers, without_readers, ledgers)
+        context = TwinMoveContext(store, clock, NullJournal(), *ports)
         try:
             TwinRun(context, Side(state), options, report).carry_out([day])
         finally:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import date, timedelta
 from functools import partial
@@ -230,8 +230,16 @@ class TwinShards:
             thread.join()
         assert not problems, problems
 
+    def with_late(self, days: Sequence[int]) -> list[dict[str, str]]:
+        """The partitions of some days in both shards, and of the days that get inserts all the time."""
+        return [
+            {"shard_path": path, "partition": self.partition(day)}
+            for path in self.paths
+            for day in sorted({*days, *self._late_days})
+        ]
+
     def call(self, state: str, **options: Any) -> Call:
-        """What the module is asked for: all partitions of both shards."""
+        """What the module is asked for: all partitions of both shards, if no others are given."""
         endpoints = {each.name: f"127.0.0.1:{each.http_port}" for each in self.servers}
         for (first, _second), gateway in zip(self.shards, self._gateways, strict=True):
             endpoints[first.name] = f"127.0.0.1:{gateway.port}"
@@ -242,7 +250,7 @@ class TwinShards:
             {
                 "hot": hot,
                 "coordination_root": f"{self._base}/partmove",
-                "shard_paths": self.paths,
+                **({} if "partitions" in options else {"shard_paths": self.paths}),
                 "state": state,
                 "min_age": "0",
                 "journal": "",
@@ -257,9 +265,10 @@ class TwinShards:
         (answer,) = run_modules(self.call(state, **options))
         return answer
 
-    def move_killed(self, state: str, moment: Moment) -> None:
+    def move_killed(self, state: str, moment: Moment, partitions: list[dict[str, str]]) -> None:
         """Run the module in a process that is killed when the first of both shards is at the moment."""
-        process = start_module(self.call(state, hot={"session_timeout": _KILLED_SESSION_SECONDS}))
+        hot = {"session_timeout": _KILLED_SESSION_SECONDS}
+        process = start_module(self.call(state, hot=hot, partitions=partitions))
 
         def kill() -> bool:
             process.kill()
@@ -272,7 +281,7 @@ class TwinShards:
             gateway.forget()
         assert process.returncode == -signal.SIGKILL, (output, errors)
 
-    def move_with_kills(self, state: str, moment: Moment) -> dict[str, Any]:
+    def move_with_kills(self, state: str, moment: Moment, partitions: list[dict[str, str]]) -> dict[str, Any]:
         """What the module answers, where each shard loses its second server when it is at the moment."""
 
         def kill(server: ModernServer) -> bool:
@@ -281,7 +290,7 @@ class TwinShards:
 
         for (_first, second), gateway in zip(self.shards, self._gateways, strict=True):
             gateway.at(moment, partial(kill, second))
-        answer = self.move(state, timeout=_STATEMENT_SECONDS)
+        answer = self.move(state, timeout=_STATEMENT_SECONDS, partitions=partitions)
         assert not any(gateway.is_waiting for gateway in self._gateways), answer
         return answer
 

@@ -80,12 +80,14 @@ class ZnodeTree:
             self.add(f"{replica}/is_active", owner=SESSION)
         return self
 
-    def add_part(self, name: str, replica: str = "r1", *, legacy: bool = False) -> ZnodeTree:
-        """Register a part of a replica of the table at SHARD."""
+    def add_part(
+        self, name: str, replica: str = "r1", *, legacy: bool = False, days: float = 0.0
+    ) -> ZnodeTree:
+        """Register a part of a replica of the table at SHARD, so many days ago."""
         path = f"{SHARD}/replicas/{replica}/parts/{name}"
-        self.add(path, b"" if legacy else b"header")
+        self.add(path, b"" if legacy else b"header", days=days)
         for child in ("columns", "checksums") if legacy else ():
-            self.add(f"{path}/{child}", b"text")
+            self.add(f"{path}/{child}", b"text", days=days)
         return self
 
     def census(self, places: Places = PLACES) -> Census:

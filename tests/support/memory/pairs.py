@@ -8,17 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    NotPermitted,
+    PartMoveError,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.ledgers import NoLedgers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import TwinMoveContext
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import (
+    TwinMoveContext,
+    without_readers,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import read_replicas
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     PartsOf,
     Side,
     TwinReplica,
     TwinTables,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.exchange_record import (
+    ServerMoment,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.older_inserts import (
+    InsertsInProgress,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.pair import (
     LocatedTables,
@@ -27,15 +41,19 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table
     as_twin_tables,
     locate_name,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.switch_report import (
+    TableSwitchReport,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.table_switch import (
     TableSwitch,
-    TableSwitchReport,
     Target,
 )
 from support.memory.interleaving import Script
 from support.memory.twins import PATH, REPLICAS, ModelServers, TwinBench, Twins, table_of
 
 TWIN = "{table}_cold"
+NOTHING = InsertsInProgress({}, {}, {})
+"""A server without inserts."""
 
 
 class ModelPairs(ModelServers):
@@ -51,7 +69,14 @@ class ModelPairs(ModelServers):
         self.alter: Callable[[LocatedTables], LocatedTables] = lambda found: found
         """What is different about what servers tell of a replica."""
         self.hindered: Sequence[str] = ()
-        self.inserting = 0
+        self.in_progress: Callable[[str, ServerMoment], InsertsInProgress] = lambda _replica, _since: NOTHING
+        """What may insert on the server of a replica, after a moment."""
+        self.queued: Sequence[str] = ()
+        """Asynchronous inserts that are queued on every server."""
+        self.uptime = dict.fromkeys(REPLICAS, 1000)
+        """Replica → for how long its server has been running."""
+        self.forbidden: set[str] = set()
+        """Replicas whose server does not permit the user something."""
         self.on_exchange: Callable[[str], None] = lambda _replica: None
         """What happens right before an exchange; it may raise PartMoveError, so that none is done."""
         self.uneven_looks = 0
@@ -118,11 +143,26 @@ class ModelPairs(ModelServers):
         parts = self.twins.tables[side].shown()
         return TableContents(sum(part.content.rows for part in parts), len(parts), str(sorted(parts)))
 
-    def older_inserts(self, pair: TablePair, seconds: float) -> int:
+    def queued_inserts(self, pair: TablePair) -> Sequence[str]:
         """As PairServers says."""
         del pair
-        assert seconds >= 0
-        return self.inserting
+        return self.queued
+
+    def require_rights(self, found: LocatedTables) -> None:
+        """As PairServers says."""
+        if found.replica.name in self.forbidden:
+            raise NotPermitted(f"{found.server} does not permit it", remedy="GRANT it")
+
+    def moment(self, pair: TablePair) -> ServerMoment:
+        """As PairServers says; a server is a second older each time."""
+        self._step("moment")
+        self.uptime[pair.replica.name] += 1
+        return ServerMoment(self.uptime[pair.replica.name], int(self.now))
+
+    def inserts_in_progress(self, pair: TablePair, since: ServerMoment) -> InsertsInProgress:
+        """As PairServers says."""
+        self._step("inserts")
+        return self.in_progress(pair.replica.name, since)
 
 
 class PairBench(TwinBench):
@@ -139,23 +179,40 @@ class PairBench(TwinBench):
         """Insert by the name, which is that of the table where the replica has it."""
         self.twins.insert(self.pairs.at[replica], rows)
 
+    def leases(self) -> LeaseKeeper:
+        """That of the last run."""
+        return LeaseKeeper(self.session, None, self.clock, owner="a test", wait_seconds=0)
+
+    def pair_of_each(self) -> list[TablePair]:
+        """Both tables of each replica."""
+        found = [self.pairs.find(PATH, each).pair for each in read_replicas(self.session, PATH)]
+        return [each for each in found if each is not None]
+
     def whole(self, wanted: Side, *, min_age: float = 0.0, check_mode: bool = False) -> TableSwitch:
         """The steps of the table, with a session of its own."""
         self.session = self.hot.open()
         store: ZnodeStore = OverlayStore(self.session, self.clock) if check_mode else self.session
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        context = TwinMoveContext(store, self.clock, self.journal, leases, self.pairs, check_mode=check_mode)
+        ports = (self.pairs, without_readers, NoLedgers())
+        context = TwinMoveContext(store, self.clock, self.journal, leases, *ports, check_mode=check_mode)
         return TableSwitch(
-            context, self.pairs, Target(TWIN, wanted), TwinOptions(min_age), TableSwitchReport(PATH)
+            context,
+            self.pairs,
+            Target(TWIN, wanted),
+            TwinOptions(min_age),
+            TableSwitchReport(PATH),
         )
 
-    def move(self, wanted: Side, *, min_age: float = 0.0, check_mode: bool = False) -> TableSwitchReport:
+    def move(
+        self, wanted: Side, *, min_age: float = 0.0, check_mode: bool = False, insert_wait: float = 0.0
+    ) -> TableSwitchReport:
         """All steps, one after the other."""
         whole = self.whole(wanted, min_age=min_age, check_mode=check_mode)
         assert whole.find_tables()
         whole.move_before()
         whole.refuse_unmoved()
         whole.exchange()
+        whole.await_older_inserts(insert_wait)
         if not check_mode:
             whole.move_after()
         whole.record_final_counts()

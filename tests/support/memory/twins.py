@@ -27,23 +27,35 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overl
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.ledgers import (
+    Ledgers,
+    NoLedgers,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.readers import (
+    NoReaders,
+    Readers,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import (
     TwinMoveContext,
     TwinRun,
+    without_readers,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
-    AttachPartition,
-    DropPart,
+    AttachPartitions,
+    DropParts,
     SetMerges,
     Statement,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     ActivityInProgress,
+    KnownClones,
+    PairMarks,
     PartContent,
     PartsOf,
     Side,
+    TableMarks,
     TwinPart,
     TwinReplica,
     TwinTable,
@@ -66,18 +78,23 @@ def content_of(rows: Rows) -> PartContent:
     return PartContent(len(rows), digest, digest[::-1])
 
 
+Key = tuple[int, ...]
+"""First block, last block and level of a part, and its mutation if one has rewritten it."""
+
+
 @dataclass
 class ModelTable:
-    """The parts of the one partition that a table has, on all replicas at once."""
+    """The parts of one partition that a table has, on all replicas at once."""
 
-    parts: dict[tuple[int, int, int], Rows] = field(default_factory=dict)
-    """First block, last block and level → rows."""
+    partition_id: str = DAY
+    parts: dict[Key, Rows] = field(default_factory=dict)
+    """Blocks, level and mutation → rows."""
     blocks: dict[PartContent, int] = field(default_factory=dict)
-    """What an ATTACH has cloned, and the number that it got."""
+    """What an ATTACH has cloned, and the number that it got, as long as the server remembers that."""
     last_block: int = 0
-    past: dict[tuple[int, int, int], Rows] = field(default_factory=dict)
+    past: dict[Key, Rows] = field(default_factory=dict)
     """Parts that were merged or dropped, as long as they are shown."""
-    late_on_r2: set[tuple[int, int, int]] = field(default_factory=set)
+    late_on_r2: set[Key] = field(default_factory=set)
     """Parts that the second replica has still to fetch."""
 
     def add(self, rows: Rows, level: int = 0) -> int:
@@ -86,15 +103,18 @@ class ModelTable:
         self.parts[self.last_block, self.last_block, level] = rows
         return self.last_block
 
-    def attach(self, source: ModelTable) -> None:
-        """Clone what the source has, but for what was cloned before."""
-        for (_first, _last, level), rows in sorted(source.parts.items()):
+    def attach(self, source: ModelTable) -> list[str]:
+        """Clone what the source has, but for what was cloned before; return the names."""
+        names = []
+        for (_first, _last, level, *_mutation), rows in sorted(source.parts.items()):
             if content_of(rows) not in self.blocks:
-                self.blocks[content_of(rows)] = self.add(rows, level)
+                block = self.blocks[content_of(rows)] = self.add(rows, level)
+                names.append(self.name_of((block, block, level)))
+        return names
 
     def drop(self, name: str) -> bool:
         """Drop a part; False where there is none of the name."""
-        key = next((key for key in self.parts if name_of(key) == name), None)
+        key = next((key for key in self.parts if self.name_of(key) == name), None)
         if key is None:
             return False
         self.past[key] = self.parts.pop(key)
@@ -107,19 +127,33 @@ class ModelTable:
             return
         keys = sorted(self.parts)
         rows = tuple(row for key in keys for row in self.parts[key])
-        level = max(level for _first, _last, level in keys) + 1
+        level = max(key[2] for key in keys) + 1
+        mutation = max(key[3:] for key in keys)
         self.past.update(self.parts)
-        self.parts = {(keys[0][0], max(last for _first, last, _level in keys), level): rows}
+        self.parts = {(keys[0][0], max(key[1] for key in keys), level, *mutation): rows}
+
+    def mutate(self, change: Callable[[str], str]) -> None:
+        """Rewrite every row, in parts with other names."""
+        self.last_block += 1
+        self.past.update(self.parts)
+        self.parts = {
+            (*key[:3], self.last_block): tuple(change(row) for row in rows)
+            for key, rows in self.parts.items()
+        }
+
+    def name_of(self, key: Key) -> str:
+        """Return the name of a part."""
+        return "_".join(map(str, (self.partition_id, *key)))
 
     def shown(self, *, behind: bool = False) -> tuple[TwinPart, ...]:
         """What system.parts has of it; ``behind`` without what is still to be fetched."""
         keys = [key for key in self.parts if not (behind and key in self.late_on_r2)]
-        return tuple(TwinPart(name_of(key), content_of(self.parts[key]), 100, "default") for key in keys)
+        return tuple(TwinPart(self.name_of(key), content_of(self.parts[key]), 100, "default") for key in keys)
 
     @property
     def shown_past(self) -> tuple[TwinPart, ...]:
         """What system.parts has of it besides."""
-        return tuple(TwinPart(name_of(key), content_of(rows)) for key, rows in sorted(self.past.items()))
+        return tuple(TwinPart(self.name_of(key), content_of(rows)) for key, rows in sorted(self.past.items()))
 
     @property
     def rows(self) -> Counter[str]:
@@ -127,9 +161,9 @@ class ModelTable:
         return Counter(row for rows in self.parts.values() for row in rows)
 
 
-def name_of(key: tuple[int, int, int]) -> str:
-    """Return the name of a part."""
-    return f"{DAY}_{key[0]}_{key[1]}_{key[2]}"
+def name_of(key: Key) -> str:
+    """Return the name of a part of the partition DAY."""
+    return ModelTable().name_of(key)
 
 
 class Twins:
@@ -137,26 +171,115 @@ class Twins:
 
     def __init__(self, *inserted: Rows, at: Side = Side.HOT) -> None:
         self.tables = {side: ModelTable() for side in Side}
+        """The partition DAY."""
+        self.others: dict[str, dict[Side, ModelTable]] = {}
+        """Further partitions."""
         self.inserted: Counter[str] = Counter()
         self.stopped: set[str] = set()
         """The replicas that merge nothing."""
+        self.mutations = dict.fromkeys(Side, 0)
+        """How many mutations each table got."""
+        self.pending: list[tuple[ModelTable, int]] = []
+        """Tables with a mutation that is not done, and its version."""
+        self.patches: dict[Side, tuple[str, ...]] = dict.fromkeys(Side, ())
+        """Patch parts."""
+        self.structure = dict.fromkeys(Side, "(a UInt8)")
+        self.log: dict[Side, list[tuple[str, list[str]]]] = {side: [] for side in Side}
+        """Entries of the replication log: partition, and the clones of an ATTACH."""
+        self.trimmed = dict.fromkeys(Side, 0)
+        """How many of the oldest entries of the log are gone."""
         for rows in inserted:
             self.insert(at, rows)
 
-    def insert(self, side: Side, rows: Rows) -> None:
+    def of(self, partition_id: str) -> dict[Side, ModelTable]:
+        """Return both tables of a partition."""
+        if partition_id == DAY:
+            return self.tables
+        return self.others.setdefault(partition_id, {side: ModelTable(partition_id) for side in Side})
+
+    @property
+    def partition_ids(self) -> list[str]:
+        """All partitions that ever were."""
+        return [DAY, *self.others]
+
+    def insert(self, side: Side, rows: Rows, partition_id: str = DAY) -> None:
         """Insert a part."""
-        self.tables[side].add(rows)
+        self.of(partition_id)[side].add(rows)
+        self.log[side].append((partition_id, []))
         self.inserted.update(rows)
 
-    def merge(self, side: Side) -> None:
+    def merge(self, side: Side, partition_id: str = DAY) -> None:
         """Merge all parts of a table, unless every replica was told to stop."""
         if self.stopped != set(REPLICAS):
-            self.tables[side].merge()
+            self.of(partition_id)[side].merge()
+
+    def mutate(self, *sides: Side) -> None:
+        """Carry out a statement that must be applied once to each row, on each of the tables."""
+        for side in sides:
+            self.mutations[side] += 1
+            self.log[side].append(("", []))
+            for each in self.partition_ids:
+                self.of(each)[side].mutate(lambda row: f"{row}+")
+        if len(sides) == len(Side):
+            self.inserted = Counter({f"{row}+": count for row, count in self.inserted.items()})
+
+    def begin_mutation(self) -> None:
+        """Add a mutation to both tables that servers carry out later, in the parts that are there now."""
+        for side in Side:
+            self.mutations[side] += 1
+            self.log[side].append(("", []))
+            for each in self.partition_ids:
+                table = self.of(each)[side]
+                table.last_block += 1
+                self.pending.append((table, table.last_block))
+
+    def finish_mutation(self) -> None:
+        """Carry out the mutation."""
+        for table, version in self.pending:
+            for key in [key for key in table.parts if key[1] < version]:
+                table.past[key] = rows = table.parts.pop(key)
+                table.parts[(*key[:3], version)] = tuple(f"{row}+" for row in rows)
+        self.pending.clear()
+        self.inserted = Counter({f"{row}+": count for row, count in self.inserted.items()})
+
+    def attach(self, partition_id: str, to: Side) -> None:
+        """Clone a partition."""
+        tables = self.of(partition_id)
+        self.log[to].append((partition_id, tables[to].attach(tables[to.other])))
+
+    def forget_clones(self) -> None:
+        """Let the time pass for which servers remember what they have cloned."""
+        for each in self.partition_ids:
+            for table in self.of(each).values():
+                table.blocks.clear()
+
+    def trim_logs(self) -> None:
+        """Remove every entry of the replication logs."""
+        for side in Side:
+            self.trimmed[side] = len(self.log[side])
+
+    @property
+    def marks(self) -> PairMarks:
+        """What a server shows of the statements on both tables."""
+        hot, cold = (
+            TableMarks(
+                self.structure[side],
+                f"{self.mutations[side]:010}" if self.mutations[side] else "",
+                self.patches[side],
+                len(self.log[side]) - 1,
+            )
+            for side in Side
+        )
+        return PairMarks(hot, cold)
 
     @property
     def rows(self) -> Counter[str]:
         """What a reader of both tables sees."""
-        return self.tables[Side.HOT].rows + self.tables[Side.COLD].rows
+        found: Counter[str] = Counter()
+        for each in self.partition_ids:
+            for table in self.of(each).values():
+                found += table.rows
+        return found
 
     def check_nothing_lost(self) -> None:
         """Fail where a row that was inserted is in neither table as often as it was inserted."""
@@ -182,6 +305,12 @@ class ModelServers:
         """What is different about the tables that servers tell of."""
         self.unrests: Mapping[str, ActivityInProgress] = {}
         """What goes on on a replica."""
+        self.queued_by_others: Mapping[str, Mapping[str, Sequence[str]]] = {}
+        """What others have queued on a replica."""
+        self.refused: set[str] = set()
+        """Partitions that servers do not attach."""
+        self.undroppable: set[str] = set()
+        """Parts that servers do not drop, as if a merge had them."""
         self.rotten: set[tuple[str, Side]] = set()
         self.hidden: set[tuple[str, Side]] = set()
         """Replicas and tables that read other rows than their hashes say."""
@@ -204,32 +333,65 @@ class ModelServers:
         """As TwinServers says; the second replica may be behind."""
         self._step(f"parts {tables.replica.name}")
         behind = tables.replica.name != REPLICAS[0]
+        return {each: self._parts_of(each, behind=behind) for each in partition_ids}
+
+    def _parts_of(self, partition_id: str, *, behind: bool) -> PartsOf:
+        if partition_id not in self.twins.partition_ids:
+            return PartsOf((), ())
+        both = self.twins.of(partition_id)
         hot, cold = (
-            tuple(
-                part._replace(modified=self.modified) for part in self.twins.tables[side].shown(behind=behind)
-            )
+            tuple(part._replace(modified=self.modified) for part in both[side].shown(behind=behind))
             for side in Side
         )
-        past = (self.twins.tables[side].shown_past for side in Side)
-        nothing = PartsOf((), ())
-        return {each: PartsOf(hot, cold, *past) if each == DAY else nothing for each in partition_ids}
+        return PartsOf(hot, cold, both[Side.HOT].shown_past, both[Side.COLD].shown_past)
+
+    def marks(self, tables: TwinTables, partition_ids: Sequence[str]) -> PairMarks:
+        """As TwinServers says."""
+        self._step(f"marks {tables.replica.name}")
+        found = self.twins.marks
+        hot, cold = (found.on(self.place(tables, side)) for side in Side)
+        return PairMarks(hot, cold, self.queued_by_others.get(tables.replica.name, {}))
+
+    def known_clones(
+        self, tables: TwinTables, side: Side, since: Mapping[str, int]
+    ) -> Mapping[str, KnownClones]:
+        """As TwinServers says."""
+        self._step("known clones")
+        at = self.place(tables, side)
+        found = {}
+        for each, newest in since.items():
+            first = max(newest + 1, self.twins.trimmed[at])
+            names = {name for day, names in self.twins.log[at][first:] for name in names if day == each}
+            blocks = self.twins.of(each)[at].blocks.values()
+            every = (name for day, names in self.twins.log[at][newest + 1 :] for name in names if day == each)
+            names |= {name for name in every if int(name.split("_")[1]) in blocks}
+            is_complete = newest >= 0 and self.twins.trimmed[at] <= newest + 1
+            found[each] = KnownClones(frozenset(names), is_complete)
+        return found
 
     def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
         """As TwinServers says."""
         self._step("partition_ids")
-        return [DAY] if self.twins.tables[side].parts else []
+        return [each for each in self.twins.partition_ids if self.twins.of(each)[side].parts]
 
     def activity(self, tables: TwinTables, partition_ids: Sequence[str]) -> ActivityInProgress:
         """As TwinServers says."""
         self._step("activity")
-        quiet = ActivityInProgress((), {}, {"default": 1_000}, self.now)
+        changes = ("a mutation is not done",) if self.twins.pending else ()
+        quiet = ActivityInProgress(changes, {}, {"default": 1_000}, self.now)
         return self.unrests.get(tables.replica.name, quiet)
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
         """As TwinServers says."""
         self._step(f"checksum {side.value} of {tables.replica.name}")
-        table = self.twins.tables[side].parts
-        rows = sorted(row for key, part in table.items() if name_of(key) in parts for row in part)
+        found = [self.twins.of(each)[side] for each in self.twins.partition_ids]
+        rows = sorted(
+            row
+            for table in found
+            for key, part in table.parts.items()
+            if table.name_of(key) in parts
+            for row in part
+        )
         if (tables.replica.name, side) in self.hidden:
             raise NotPermitted("the user does not see all rows", remedy="Remove the row policy")
         return f"{rows}{' rotten' if (tables.replica.name, side) in self.rotten else ''}"
@@ -239,20 +401,27 @@ class ModelServers:
         del tables
         return side
 
-    def attach(self, statement: AttachPartition) -> str:
+    def attach(self, statement: AttachPartitions) -> str:
         """As TwinServers says."""
         self._step("attach")
         to = self.place(statement.tables, statement.destination)
-        self.twins.tables[to].attach(self.twins.tables[to.other])
+        for each in statement.partition_ids:
+            if each in self.refused:
+                return f"partition {each} is refused"
+            self.twins.attach(each, to)
         self._done(statement, f"attach to {to.value}")
         return ""
 
-    def drop(self, statement: DropPart) -> bool:
+    def drop(self, statement: DropParts) -> bool:
         """As TwinServers says."""
         side = self.place(statement.tables, statement.side)
-        self._step(f"drop {side.value}")
-        done = self.twins.tables[side].drop(statement.part)
-        self._done(statement, f"drop {statement.part} of {side.value}")
+        done = True
+        for name in statement.parts:
+            # A run may be killed while the server carries out the statement.
+            self._step(f"drop {side.value}")
+            table = self.twins.of(name.partition("_")[0])[side]
+            done = done and name not in self.undroppable and table.drop(name)
+        self._done(statement, f"drop {' '.join(statement.parts)} of {side.value}")
         return done
 
     def set_merges(self, statement: SetMerges) -> None:
@@ -301,6 +470,7 @@ class TwinBench:
             self._create(store, f"{PATH}/replicas/{replica}/host", b"host: x\n")
         self._create(store, f"{PATH}/metadata", b"metadata format version: 1\n")
         self.servers = ModelServers(twins, Script())
+        self.ledgers: Ledgers = NoLedgers()
 
     def _create(self, store: ZnodeStore, path: str, data: bytes) -> None:
         ensure_path(store, path)
@@ -315,6 +485,7 @@ class TwinBench:
         check_mode: bool = False,
         partitions: Iterable[str] = (DAY,),
         report: TwinReport | None = None,
+        readers: Readers | None = None,
         **options: Any,
     ) -> TwinReport:
         """One run, in a session of its own, which ends with it."""
@@ -325,7 +496,10 @@ class TwinBench:
         store: ZnodeStore = WatchedStore(session, self.servers.script, _NoWatch())  # type: ignore[arg-type]
         if check_mode:
             store = OverlayStore(store, self.clock)
-        context = self._context(store, pace or UnlimitedPace())._replace(check_mode=check_mode)
+        opened = NoReaders() if readers is None else readers
+        context = self._context(store, pace or UnlimitedPace())._replace(
+            check_mode=check_mode, readers=lambda *_shard, **_options: opened
+        )
         try:
             TwinRun(context, destination, given, report).carry_out(list(partitions))
         finally:
@@ -339,7 +513,8 @@ class TwinBench:
 
     def _context(self, store: ZnodeStore, pace: Pace) -> TwinMoveContext:
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        return TwinMoveContext(store, self.clock, self.journal, leases, self.servers, pace)
+        ports = (self.servers, without_readers, self.ledgers, pace)
+        return TwinMoveContext(store, self.clock, self.journal, leases, *ports)
 
     @property
     def records(self) -> dict[str, bytes]:

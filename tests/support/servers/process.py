@@ -60,6 +60,15 @@ class ServerProcess:
         """Whether the process exists (a paused process does)."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def peak_mb(self) -> float:
+        """The most memory that the process has had, in MB (10^6 bytes); 0 while it is not running."""
+        if not self.running:
+            return 0.0
+        status = Path("/proc", str(self.pid), "status").read_text(encoding="utf-8")
+        peak = next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), "0")
+        return int(peak) * 1024 / 1e6
+
     def start(self, ready: Callable[[], bool], seconds: float) -> None:
         """Start the process and wait until `ready` says yes.
 

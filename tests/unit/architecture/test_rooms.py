@@ -40,15 +40,16 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("census", "gates", "patched/audit"),
     ("patched/ledger", "run", "plan"),
     ("health", "patched/parts", "twin/move"),
-    ("patched/move", "twin/audit", "twin/table"),
-    ("patched/repair",),
+    ("twin/ledger", "twin/readers"),
+    ("patched/move", "twin/audit", "twin/table", "twin/alter"),
+    ("patched/repair", "twin/repair"),
 )
 """The rooms from the ground up; those of one floor do not know each other."""
 
 ONLY: Mapping[str, frozenset[str]] = {"formats": frozenset({"errors", "text"})}
 """Rooms that may import less than what lies below them."""
 
-KNOWN_TO_NOBODY = frozenset({"plan", "health", "patched/repair", "census", "twin/audit"})
+KNOWN_TO_NOBODY = frozenset({"plan", "health", "patched/repair", "census", "twin/repair"})
 """Rooms that the rest of the domain does not need to work."""
 
 MAY_COMMIT = (
@@ -58,7 +59,10 @@ MAY_COMMIT = (
     "_partmove/patched/move",
     "_partmove/patched/parts",
     "_partmove/patched/repair",
+    "_partmove/twin/alter",
+    "_partmove/twin/ledger",
     "_partmove/twin/move",
+    "_partmove/twin/repair",
     "_partmove/twin/table",
     "_zookeeper",
 )

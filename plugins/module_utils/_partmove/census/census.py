@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from .ages import PartAges
 from .counts import BoundedCounts, Counts, merged, total_of
 from .kind import ZnodeKind
 from .outside import DDL_PATH, OutsideTables, Task, ancestors
@@ -40,10 +41,12 @@ class Census:
     def __init__(self, shard_paths: Collection[str], places: Places) -> None:
         self.unknown = BoundedCounts(_MOST_UNKNOWN)
         """Znodes with unknown names below tables, by label."""
+        self.part_ages = PartAges()
+        """Znodes of registered parts, by age."""
         # A table below another table is counted with it, and reported by TableCensus.tables_below.
         known = frozenset(shard_paths)
         topmost = [path for path in shard_paths if known.isdisjoint(ancestors(path))]
-        self.tables = {path: TableCensus(path, self.unknown) for path in topmost}
+        self.tables = {path: TableCensus(path, self.unknown, self.part_ages) for path in topmost}
         self._outside = OutsideTables(shard_paths, places.coordination_root, places.ddl_path)
         self.ephemerals = 0
         """Number of ephemeral znodes, inside and outside of tables."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..text import count_of, first_few, shown_time
 from .advice import Advice
+from .ages import AGES_IN_DAYS
 from .census import Census
 from .counts import Counts
 from .judge import judge
@@ -45,6 +46,10 @@ def result_of(
         **_figures(total),
         "ephemerals": census.ephemerals,
         "kinds": kinds,
+        "part_ages": [
+            {"days": each.days, **_figures(each.counts)}
+            for each in census.part_ages.at_least(AGES_IN_DAYS, now)
+        ],
         "tables": [_table(each) for each in tables],
         "replicas": _replicas(tables),
         "others": _named(census.others.by_name),
@@ -67,6 +72,7 @@ def summary(result: Mapping[str, Any]) -> Iterator[str]:
     yield from _servers_line(result["servers"])
     for each in result["kinds"]:
         yield f"{_column(each, znodes)}  {each['kind']}: {each['means']}"
+    yield _ages_line(result["part_ages"], znodes)
     yield from _head("Tables", tables)
     for each in tables[:_MOST_LINES]:
         yield f"{_column(each, znodes)}  {each['shard_path']}"
@@ -106,6 +112,14 @@ def _servers_line(servers: Mapping[str, Any] | None) -> Iterator[str]:
         unjudged = servers["unjudged"]
         outcome = f"not judged: {unjudged}." if unjudged else "judged by their system.replicas."
         yield f"{count_of(servers['asked'], 'server')} queried; tables on no server were {outcome}"
+
+
+def _ages_line(ages: Sequence[Mapping[str, Any]], of: int) -> str:
+    """Return the most that moves of cold partitions can gain, by the age of parts."""
+    gains = ", ".join(
+        f"{each['days']} days {each['znodes']:,} ({each['znodes'] / max(of, 1):.1%})" for each in ages
+    )
+    return f"znodes of parts by age, the most that moves of cold partitions can take out: {gains}"
 
 
 _HEADS = {"others": "Not of tables", "unknown": "Unknown names below tables"}

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..errors import FormatError
 from ..formats.layout import KNOWN_REPLICA_CHILDREN
 from ..formats.table_metadata import parse_table_metadata
+from .ages import PartAges
 from .counts import BoundedCounts, Counts, merged, total_of
 from .kind import CHILDREN_OF_A_PART, ZnodeKind, kind_in_table, label_of_unknown
 
@@ -127,8 +128,8 @@ class TableCensus:
     partitions.
     """
 
-    def __init__(self, shard_path: str, unknown: BoundedCounts) -> None:
-        """Set up an empty census. Znodes with unknown names are also counted in ``unknown``."""
+    def __init__(self, shard_path: str, unknown: BoundedCounts, ages: PartAges) -> None:
+        """Set up an empty census. Unknown names are also counted in ``unknown``, parts in ``ages``."""
         self.shard_path = shard_path
         self.own: defaultdict[ZnodeKind, Counts] = defaultdict(Counts)
         """Znodes of the table outside of replicas."""
@@ -154,6 +155,7 @@ class TableCensus:
         self._format_version: int | None = None
         self._beginnings: set[str] = set()
         self._unknown = unknown
+        self._ages = ages
 
     @property
     def kinds(self) -> dict[ZnodeKind, Counts]:
@@ -181,6 +183,9 @@ class TableCensus:
                 # In both format versions, all parts of a partition have the same text before the first
                 # underscore.
                 self._beginnings.add(names[3].partition("_")[0])
+                self._ages.add(znode.ctime, znode.size)
+            elif kind is ZnodeKind.PART_CHILD:
+                self._ages.add(znode.ctime, znode.size)
         else:
             kind = self._kind(names, znode)
             counts = self.own[kind]

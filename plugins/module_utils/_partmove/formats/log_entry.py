@@ -50,6 +50,7 @@ class LogEntry:
     create_time: the server's local time, ``YYYY-MM-DD hh:mm:ss``.
     parts: the names of all parts and ranges in the entry: sources, result and dropped range.
     table_wide: whether the entry concerns all parts and names none.
+    source_table: database and table whose parts a REPLACE_RANGE clones; ("", "") for other entries.
     """
 
     where: str
@@ -59,11 +60,13 @@ class LogEntry:
     block_id: str
     parts: tuple[str, ...]
     table_wide: bool
+    source_table: tuple[str, str] = ("", "")
 
 
 class _Body(NamedTuple):
     parts: tuple[str, ...]
     table_wide: bool = False
+    source_table: tuple[str, str] = ("", "")
 
 
 def parse_log_entry(data: bytes, where: str) -> LogEntry:
@@ -89,7 +92,7 @@ def parse_log_entry(data: bytes, where: str) -> LogEntry:
         raise text.refused("a known type of entry") from None
     body = _BODIES[kind](text)
     _read_trailer(text)
-    return LogEntry(where, kind, create_time, source_replica, block_id, body.parts, body.table_wide)
+    return LogEntry(where, kind, create_time, source_replica, block_id, *body)
 
 
 def partitions_named(entry: LogEntry, format_version: int) -> frozenset[str]:
@@ -156,13 +159,13 @@ def _read_clear(text: ZnodeText) -> _Body:
 
 def _read_replace_range(text: ZnodeText) -> _Body:
     dropped = text.field("drop_range_name: ")
-    text.field("from_database: ")
-    text.field("from_table: ")
+    database = unescape(text.field("from_database: "))
+    table = unescape(text.field("from_table: "))
     sources = _quoted_list(text, "source_parts: ")
     results = _quoted_list(text, "new_parts: ")
     _quoted_list(text, "part_checksums: ")
     text.number(text.field("columns_version: "))
-    return _Body((dropped, *sources, *results))
+    return _Body((dropped, *sources, *results), source_table=(database, table))
 
 
 def _read_alter(text: ZnodeText) -> _Body:

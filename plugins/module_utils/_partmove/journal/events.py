@@ -47,7 +47,10 @@ class Event(str, Enum):
     ATTACH_UNDONE = "attach_undone"
     TWIN_DROPPING = "twin_dropping"
     TWIN_MOVED = "twin_moved"
+    LEDGER_WRITING = "ledger_writing"
     EXCHANGING = "exchanging"
+    ALTERING = "altering"
+    ALTERED = "altered"
     REPAIRING = "repairing"
     WRITING = "writing"
     REPAIRED = "repaired"
@@ -198,6 +201,14 @@ EVENTS: Mapping[Event, Description] = {
             "left_behind": Field(_TEXTS, "names of parts inserted during the move, which stayed"),
         },
     ),
+    Event.LEDGER_WRITING: Description(
+        "The module `twin_ledger` is about to change the ledger of a twin.",
+        {
+            "shard_path": _SHARD_PATH,
+            "entered": Field(_TEXTS, "ids of the partitions whose entry is written"),
+            "removed": Field(_TEXTS, "ids of the partitions that leave the ledger"),
+        },
+    ),
     Event.EXCHANGING: Description(
         "A replica is about to exchange the names of a table and its twin.",
         {
@@ -205,6 +216,22 @@ EVENTS: Mapping[Event, Description] = {
             "replica": Field(TEXT, "name of the replica"),
             "table": Field(TEXT, "database and name of the table, as used by queries"),
             "place": Field(TEXT, "ensemble and path of the table that gets this name"),
+        },
+    ),
+    Event.ALTERING: Description(
+        "A statement of twin_alter is about to be executed. Without a later line `altered`, the next run of"
+        " twin_alter finds out whether the statement took effect.",
+        {
+            "shard_path": _SHARD_PATH,
+            "replica": Field(TEXT, "name of the replica whose server executes the statement"),
+            "statement": Field(TEXT, "the SQL statement"),
+        },
+    ),
+    Event.ALTERED: Description(
+        "A statement of twin_alter took effect on both tables, on every replica.",
+        {
+            "shard_path": _SHARD_PATH,
+            "statement": Field(TEXT, "the statement without the name of the table"),
         },
     ),
     Event.REPAIRING: Description(
@@ -218,10 +245,10 @@ EVENTS: Mapping[Event, Description] = {
         },
     ),
     Event.WRITING: Description(
-        "A repair is about to send a multi.",
+        "A repair is about to send a multi, or to execute SQL statements.",
         {
             "shard_path": _SHARD_PATH,
-            "operations": Field(_TEXTS, "operations of the multi, in order"),
+            "operations": Field(_TEXTS, "operations of the multi, or the statements, in order"),
         },
     ),
     Event.REPAIRED: Description("An audit after the repair no longer reports the finding.", _REPAIR),

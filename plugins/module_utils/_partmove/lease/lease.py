@@ -9,22 +9,25 @@ The znodes are below the coordination root (``/partmove`` by default), outside e
     locks/<shard path, quoted>    hot only, ephemeral: keeps two runs from making each other's multis fail
     epochs/<shard path, quoted>   hot and cold, persistent: the data version is the epoch
 
-The lock alone is not safe: a process paused beyond the end of its session still believes in its lock. So
-every multi of a run also checks the epoch of its ensemble, and every run raises both epochs right after
-taking the lock. The servers then refuse all writes of a run that lost its lock.
+The bars of a shard path keep every run from it, see `bars`. The lock alone is not safe: a process paused
+beyond the end of its session still believes in its lock. So every multi of a run also checks the epoch of its
+ensemble, and every run raises both epochs right after taking the lock. The servers then refuse all writes of
+a run that lost its lock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote
 
-from ..errors import EnsembleError, LeaseHeld, LeaseLost, PartMoveError
+from ..errors import AlterUnfinished, EnsembleError, LeaseHeld, LeaseLost, PartMoveError, ShardHeld
 from ..tree.paths import DEFAULT_ROOT, ensure_path, raise_if_unwritable
 from ..tree.ports import Clock, ZnodeReader, ZnodeStore
-from ..tree.znodes import Check, Committed, Create, Delete, Op, Outcome, Reason, Rejected, SetData
+from ..tree.znodes import Check, Committed, Create, Delete, Op, Outcome, Reason, Rejected, SetData, Znode
+from ..zip_strict import zip_strict
+from .bars import EVERY_BAR, Bar, Hold, held, parse_hold, path_of_bar, unfinished
 
 _ATTEMPTS = 10
 _POLL_SECONDS = 0.5
@@ -41,6 +44,8 @@ class Lease(NamedTuple):
     """Begin of the lease in seconds since 1970, by the clock of hot: never later than now."""
     is_first_of_pair: bool = False
     """Whether the pair of ensembles got its first token for this lease."""
+    ended_hold: Hold | None = None
+    """The hold whose time had passed, and which the run deleted when the lease began."""
 
     @property
     def hot_checks(self) -> tuple[Op, ...]:
@@ -115,8 +120,13 @@ class LeaseKeeper:
         root: str = DEFAULT_ROOT,
         wait_seconds: float = 30.0,
         write_token: Callable[[], bool] = lambda: False,
+        bars: Collection[Bar] = EVERY_BAR,
     ) -> None:
-        """``write_token``: called before each lease; whether the pair of ensembles got its first token."""
+        """Acquire leases in the name of ``owner``.
+
+        write_token: called before each lease; whether the pair of ensembles got its first token.
+        bars: the bars that keep this keeper from a shard path.
+        """
         self.root = root
         self._hot = hot
         self._cold = cold
@@ -124,14 +134,15 @@ class LeaseKeeper:
         self._owner = owner
         self._wait_seconds = wait_seconds
         self._write_token = write_token
+        self._bars = tuple(bars)
         self._has_parents = False
 
     def acquire(self, shard_path: str) -> Lease:
         """Lock the shard path and raise its epoch in both ensembles.
 
         Raises LeaseHeld if another run keeps the lock for longer than ``wait_seconds``. The wait should
-        exceed the session timeout, after which the lock of a killed run disappears. Raises BindingConflict if
-        hot is a copy.
+        exceed the session timeout, after which the lock of a killed run disappears. Raises ShardHeld and
+        AlterUnfinished while a bar keeps every run from the shard path, and BindingConflict if hot is a copy.
         """
         is_first_of_pair = self._write_token()
         lock_path = path_of_lock(self.root, shard_path)
@@ -139,11 +150,11 @@ class LeaseKeeper:
         if not self._has_parents:
             self._ensure_parents()
         try:
-            lease = self._locked(lock_path, epoch_path, shard_path)
+            lease = self._unbarred(self._locked(lock_path, epoch_path, shard_path), shard_path)
             return lease._replace(is_first_of_pair=is_first_of_pair)
-        except LeaseHeld:
-            raise
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, LeaseHeld) and not isinstance(error, (ShardHeld, AlterUnfinished)):
+                raise
             # No caller has a lease to release, and the session of other workers may live for hours.
             with suppress(PartMoveError):
                 self._abandon(lock_path, epoch_path)
@@ -162,6 +173,34 @@ class LeaseKeeper:
                 f"{shard_path}: the lock was lost while the epochs were raised", remedy="Run again"
             )
         return Lease(lock_path, epoch_path, hot_epoch, cold_epoch, epoch.stat.mtime / 1000)
+
+    def _unbarred(self, lease: Lease, shard_path: str) -> Lease:
+        """Return the lease if no bar keeps the run from the shard path, and end a hold that is over.
+
+        The bars are read under the lease, and no other run can create one before the lease ends.
+        """
+        paths = [path_of_bar(self.root, each, shard_path) for each in self._bars]
+        for kind, znode in zip_strict(self._bars, self._hot.read(paths)):
+            if znode is not None and kind is Bar.ALTER:
+                raise unfinished(shard_path, znode.path)
+            if znode is not None:
+                lease = lease._replace(ended_hold=self._ended(lease, znode, shard_path))
+        return lease
+
+    def _ended(self, lease: Lease, znode: Znode, shard_path: str) -> Hold:
+        """Delete a hold whose time has passed. Raises ShardHeld for another hold."""
+        hold = parse_hold(znode)
+        if not hold.is_over(lease.taken_at):
+            raise held(shard_path, hold)
+        checks = lease.hot_checks
+        outcome = self._hot.commit([(*checks, Delete(znode.path, znode.stat.version))])[0]
+        if isinstance(outcome, Rejected):
+            raise_if_lease_lost(outcome, len(checks), shard_path)
+            raise_if_unwritable(self._hot, znode.path, outcome)
+            raise held(shard_path, hold)
+        if not isinstance(outcome, Committed):
+            raise EnsembleError(f"It is not known whether {znode.path} was deleted", remedy="Run again")
+        return hold
 
     def _abandon(self, lock_path: str, epoch_path: str) -> None:
         """Delete the lock if it is of this session, unless another run takes the lease over meanwhile."""

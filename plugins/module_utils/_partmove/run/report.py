@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from ..gates.gate import Refusal
 from ..journal.events import Event
 from ..journal.port import Journal
+from ..lease.bars import Hold
 
 _Moved = TypeVar("_Moved")
 
@@ -46,6 +47,8 @@ class RunReport(Generic[_Moved]):
     """Partitions that need manual action."""
     touched: set[str] = field(default_factory=set)
     """Partitions that the run wrote to, or may have written to, whatever their outcome."""
+    ended_hold: Hold | None = None
+    """The hold that the run deleted because its time had passed."""
 
     @property
     def is_changed(self) -> bool:

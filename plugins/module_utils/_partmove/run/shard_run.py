@@ -20,15 +20,19 @@ from ..gates.gate import Refusal
 from ..gates.names import GateName
 from ..lease.held_lease import Leases
 from ..lease.lease import Lease
-from ..tree.ports import Clock
+from ..tree.ports import Clock, ZnodeReader
 from .batches import paced_batches
 from .pace import Pace
 from .report import RunReport
-from .under_lease import work_under_leases
+from .under_lease import refuse_unfinished, work_under_leases
 
 
 class RunContext(Protocol):
     """The ports and settings of every run."""
+
+    @property
+    def hot(self) -> ZnodeReader:
+        """The hot ensemble."""
 
     @property
     def clock(self) -> Clock:
@@ -71,6 +75,11 @@ class ShardRun(ABC, Generic[_Context, _Report]):
         requested = sorted(set(partition_ids))
         self._context.pace.wait(0, self._context.clock)
         try:
+            refusal = refuse_unfinished(self._context.hot, self._context.leases.root, self._report.shard_path)
+            if refusal is not None:
+                # The two tables of a shard path may differ until then, so that another gate would be named.
+                self._report.defer_open(requested, refusal)
+                return
             self._read_first(requested)
             if self._has_work(requested):
                 self._work_under_leases(requested)
@@ -97,6 +106,7 @@ class ShardRun(ABC, Generic[_Context, _Report]):
 
     def _work_under_leases(self, requested: Sequence[str]) -> None:
         def work(lease: Lease) -> None:
+            self._report.ended_hold = self._report.ended_hold or lease.ended_hold
             self._work_under_lease(lease, self._report.open(requested))
 
         refusal = work_under_leases(self._context.leases, self._report.shard_path, work)

@@ -6,22 +6,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from ..errors import LeaseHeld, LeaseLost
+from ..errors import AlterUnfinished, LeaseHeld, LeaseLost, ShardHeld
 from ..gates.gate import Refusal
 from ..gates.names import GateName
+from ..lease.bars import Bar, path_of_bar, unfinished
 from ..lease.held_lease import Leases
 from ..lease.lease import Lease
+from ..tree.ports import ZnodeReader
 
 MAX_LEASES = 3
 """The most leases of a run for one shard path; every lost session needs a new lease."""
+
+_GATES: Mapping[type[LeaseHeld], GateName] = {
+    ShardHeld: GateName.NOT_HELD,
+    AlterUnfinished: GateName.ALTER_FINISHED,
+}
+"""Errors about a shard path that no run may work on → the gate; the others are about the lock."""
 
 
 def work_under_leases(leases: Leases, shard_path: str, work: Callable[[Lease], None]) -> Refusal | None:
     """Call ``work`` under a lease; after a LeaseLost call it again under a new lease, for the remaining work.
 
-    Returns None after complete work, else a refusal with the gate LOCK_FREE or LOCK_KEPT.
+    Returns None after complete work, else a refusal: NOT_HELD or ALTER_FINISHED if no run may work on the
+    shard path, LOCK_FREE or LOCK_KEPT for a lease that another run has or took over.
 
     Raises the other errors of the work, and EnsembleError and its subclasses. The lease is released in any
     case.
@@ -31,7 +40,8 @@ def work_under_leases(leases: Leases, shard_path: str, work: Callable[[Lease], N
         try:
             lease = leases.acquire(shard_path)
         except LeaseHeld as error:
-            return Refusal(GateName.LOCK_FREE, error.message, error.remedy)
+            gate = _GATES.get(type(error), GateName.LOCK_FREE)
+            return Refusal(gate, error.message, error.remedy)
         except LeaseLost as error:
             refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
             continue
@@ -44,3 +54,12 @@ def work_under_leases(leases: Leases, shard_path: str, work: Callable[[Lease], N
         finally:
             leases.release(lease)
     return refusal
+
+
+def refuse_unfinished(hot: ZnodeReader, root: str, shard_path: str) -> Refusal | None:
+    """Return the refusal of a shard path with an unfinished statement of twin_alter; None without one."""
+    path = path_of_bar(root, Bar.ALTER, shard_path)
+    if hot.read([path])[0] is None:
+        return None
+    error = unfinished(shard_path, path)
+    return Refusal(GateName.ALTER_FINISHED, error.message, error.remedy)

@@ -15,10 +15,11 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..errors import NoSuchTable
-from ..formats.layout import ReplicaLayout, ShardLayout
+from ..formats.layout import ReplicaLayout, ShardLayout, unknown_replica_children
 from ..formats.table_metadata import TableMetadata, parse_table_metadata
 from ..tree.reading import Steps
 from ..tree.znodes import Check, Op, Query, Znode
+from .facts import ReplicaFacts
 
 
 class ReplicaZnodes(NamedTuple):
@@ -36,6 +37,19 @@ class ReplicaZnodes(NamedTuple):
     def created(self) -> int:
         """Transaction id of the creation of ``host``; differs after the replica was added again."""
         return 0 if self.host is None else self.host.stat.czxid
+
+    def facts(self, children: Sequence[str]) -> ReplicaFacts:
+        """Return the facts about the replica. ``children``: the names of its znodes."""
+        return ReplicaFacts(
+            name=self.layout.name,
+            host=self.host,
+            is_active=self.is_active,
+            is_lost=self.is_lost,
+            columns=None if self.columns is None else self.columns.data,
+            metadata=None if self.metadata is None else self.metadata.data,
+            unknown_children=unknown_replica_children(children),
+            created=self.created,
+        )
 
 
 class Fence(NamedTuple):

@@ -20,13 +20,13 @@ from ..binding.binding import (
 )
 from ..binding.owner import owner_of
 from ..errors import EnsembleError
-from ..formats.layout import ShardLayout, unknown_replica_children, unknown_table_children
+from ..formats.layout import ShardLayout, unknown_table_children
 from ..tree.ports import ZnodeReader, ZnodeStore
 from ..tree.reading import Steps
 from ..tree.znodes import Znode
 from ..zip_strict import zip_strict
-from .facts import PartitionFacts, RegisteredNames, ReplicaFacts, ShardFacts, by_partition
-from .fence import Fence, ReplicaZnodes, fence_steps
+from .facts import PartitionFacts, RegisteredNames, ShardFacts, by_partition
+from .fence import Fence, fence_steps
 from .listing_cache import ListingCache
 from .part_listing import ListedParts, PartListing
 from .parts import PartNames
@@ -249,7 +249,7 @@ class ShardReader:
             owner=owner_of(binding, fence.shard.stat),
             has_parts_in_cold=cold.has_parts,
             replicas=tuple(
-                _replica_facts(replica, names or ())
+                replica.facts(names or ())
                 for replica, names in zip_strict(fence.replicas, hot.of_replicas.result)
             ),
             fence=fence.checks,
@@ -286,16 +286,3 @@ class ShardReader:
             replica: {each: [name.text for name in names] for each, names in partitions.items()}
             for replica, partitions in self._names.by_partition(reader, replicas).items()
         }
-
-
-def _replica_facts(replica: ReplicaZnodes, children: Sequence[str]) -> ReplicaFacts:
-    return ReplicaFacts(
-        name=replica.layout.name,
-        host=replica.host,
-        is_active=replica.is_active,
-        is_lost=replica.is_lost,
-        columns=None if replica.columns is None else replica.columns.data,
-        metadata=None if replica.metadata is None else replica.metadata.data,
-        unknown_children=unknown_replica_children(children),
-        created=replica.created,
-    )

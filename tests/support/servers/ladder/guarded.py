@@ -24,7 +24,7 @@ _MORE = """\
         <local_directory><path>{folder}/access/</path></local_directory>
     </user_directories>
     <access_control_improvements>
-        <users_without_row_policies_can_read_rows>true</users_without_row_policies_can_read_rows>
+        <users_without_row_policies_can_read_rows>{without_policies}</users_without_row_policies_can_read_rows>
         <on_cluster_queries_require_cluster_grant>true</on_cluster_queries_require_cluster_grant>
         <select_from_system_db_requires_grant>true</select_from_system_db_requires_grant>
         <select_from_information_schema_requires_grant>true</select_from_information_schema_requires_grant>
@@ -77,9 +77,16 @@ class GuardedShard:
 
 @contextmanager
 def guarded_shard(
-    folder: Path, zookeeper: ZooKeeperSource, auxiliary: Mapping[str, ZooKeeperSource], version: str
+    folder: Path,
+    zookeeper: ZooKeeperSource,
+    auxiliary: Mapping[str, ZooKeeperSource],
+    version: str,
+    *,
+    rows_without_policies: bool = True,
 ) -> Iterator[GuardedShard]:
     """Start the servers; they are stopped at the end of the context.
+
+    rows_without_policies: whether users without a permissive row policy read a table with other policies.
 
     Raises:
         NotToBeHad: this machine does not have the version.
@@ -92,7 +99,12 @@ def guarded_shard(
         for server in shard.servers:
             more = server.folder / "config.d" / "guarded.xml"
             more.parent.mkdir()
-            more.write_text(_MORE.format(folder=server.folder, https=https[server.name], tls=tls))
+            values = {
+                "https": https[server.name],
+                "tls": tls,
+                "without_policies": str(rows_without_policies).lower(),
+            }
+            more.write_text(_MORE.format(folder=server.folder, **values))
         with shard:
             yield GuardedShard(shard, tls, https)
     finally:

@@ -26,11 +26,16 @@ ROOT = Path(__file__).resolve().parents[4]
 REPORTS = ROOT / "build" / "ladder"
 _WORKERS = "2"
 _MARK = "pytest.mark.ladder"
-_HEAD = "| ClickHouse | Tests | Passed | Failed | Skipped | Seconds |\n|---|---|---|---|---|---|"
+_HEAD = "| ClickHouse | Tests | Passed | Failed | Skipped | Seconds | MB |\n|---|---|---|---|---|---|---|"
+SERVER_MB = "server_mb"
+"""The property of a test in a report: the most memory that a server of it has had so far, in MB."""
 
 
 class Row(NamedTuple):
-    """What came of the tests of a file with a version; the seconds are those of the tests together."""
+    """What came of the tests of a file with a version.
+
+    The seconds are those of the tests together, the MB those of the server that had most memory.
+    """
 
     version: str
     file: str
@@ -38,12 +43,13 @@ class Row(NamedTuple):
     failed: int
     skipped: int
     seconds: float
+    mb: float
 
     def __str__(self) -> str:
         """A row of a table in Markdown."""
         return (
             f"| {self.version} | `{self.file}` | {self.passed} | {self.failed} | {self.skipped}"
-            f" | {self.seconds:.0f} |"
+            f" | {self.seconds:.0f} | {self.mb:.0f} |"
         )
 
 
@@ -57,14 +63,25 @@ def rows_of(version: str, report: Path) -> list[Row]:
     """The rows of a report that pytest wrote as JUnit XML, by file."""
     counts: dict[str, Counter[str]] = {}
     seconds: dict[str, float] = {}
+    peaks: dict[str, float] = {}
     for case in ElementTree.parse(report).iter("testcase"):
         file = case.get("classname", "").rpartition(".")[2] + ".py"
         outcome = next((each.tag for each in case if each.tag in ("failure", "error", "skipped")), "passed")
         counts.setdefault(file, Counter())[outcome] += 1
         seconds[file] = seconds.get(file, 0.0) + float(case.get("time", 0))
+        peak = (
+            float(each.get("value", 0)) for each in case.iter("property") if each.get("name") == SERVER_MB
+        )
+        peaks[file] = max(peaks.get(file, 0.0), *peak, 0.0)
     return [
         Row(
-            version, file, found["passed"], found["failure"] + found["error"], found["skipped"], seconds[file]
+            version,
+            file,
+            passed=found["passed"],
+            failed=found["failure"] + found["error"],
+            skipped=found["skipped"],
+            seconds=seconds[file],
+            mb=peaks[file],
         )
         for file, found in sorted(counts.items())
     ]
@@ -78,7 +95,7 @@ def run(version: str, files: Sequence[str]) -> list[Row]:
     pytest = [sys.executable, "-m", "pytest", "--quiet", "--numprocesses", _WORKERS, "--dist", "loadfile"]
     command = [*pytest, "-m", "ladder", f"--junitxml={report}", *files]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "RUNGS": version}, check=False)
-    return rows_of(version, report) if report.exists() else [Row(version, "no report", 0, 1, 0, 0)]
+    return rows_of(version, report) if report.exists() else [Row(version, "no report", 0, 1, 0, 0, 0)]
 
 
 def main() -> None:
@@ -91,7 +108,7 @@ def main() -> None:
                 sys.stdout.write(f"{rung(version).provide()}\n")
                 rung(version).library()
         except NotToBeHad as error:
-            absent.append(f"| {version} | NOT RUN: {error} | | | | |")
+            absent.append(f"| {version} | NOT RUN: {error} | | | | | |")
         else:
             rows += run(version, files_of_the_ladder())
     sys.stdout.write("\n".join(("", _HEAD, *map(str, rows), *absent, "")))

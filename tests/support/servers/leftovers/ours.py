@@ -9,7 +9,7 @@ from __future__ import annotations
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.replicas import (
     NO_PARTITION,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT

@@ -29,6 +29,8 @@ MERGE_TREE: Mapping[str, int | str] = {
 
 _SERVER: Mapping[str, int | str] = {
     "timezone": "UTC",
+    # Every second, these are much of what an idle server does.
+    "asynchronous_metrics_update_period_s": 600,
     # None in chDB; without them replicated tables stay read-only.
     "background_schedule_pool_size": 16,
     "background_fetches_pool_size": 2,

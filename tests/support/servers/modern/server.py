@@ -31,6 +31,14 @@ ENGINE = "26.9"
 
 _TESTS = Path(__file__).resolve().parents[3]
 
+_ACCESS = """\
+    <user_directories>
+        <users_xml><path>users.xml</path></users_xml>
+        <local_directory><path>{folder}/access/</path></local_directory>
+    </user_directories>
+"""
+"""Where real servers keep users and row policies, as in the configuration of the packages."""
+
 _OLDER_NAMES = {"alter_sync": "replication_alter_partitions_sync"}
 """Settings by their newer names, and the names that every version knows."""
 
@@ -155,7 +163,7 @@ class ModernServer(SqlServer):
 
     def _own_elements(self) -> OwnElements:
         if self._kind == _Kind.REAL:
-            return OwnElements(server_elements(self.folder, self.ports))
+            return OwnElements(server_elements(self.folder, self.ports) + _ACCESS.format(folder=self.folder))
         if self._kind == _Kind.LOCAL:
             # With fewer threads these versions refuse the default settings of tables.
             return OwnElements(f"    <path>{self.data_dir}/</path>\n", background_pool_size=16)

@@ -23,11 +23,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit
     TwinAudit,
     TwinRow,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.judge import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.verdict import (
     ManualCheck,
     TwinVerdict,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
     TwinReplica,

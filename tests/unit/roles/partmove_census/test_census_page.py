@@ -65,6 +65,13 @@ def large(name: str = "") -> ZnodeTree:
     return tree
 
 
+def test_gain_by_age_comes_first() -> None:
+    tree = plain_tree().add_part("20191202_1_1_0", days=40).add_part("20191203_1_1_0", days=100)
+    words = " ".join("".join(Page(page_of(tree)).words).split())
+    assert "the most that moves of cold partitions can take out: 30 days 2 (" in words
+    assert words.index(", 90 days 1 (") < words.index(", 365 days 0 (0.0 %).") < words.index("As of")
+
+
 def test_page_needs_nothing_else_and_says_what_it_is() -> None:
     for tree in (large(), plain_tree(), ZnodeTree().add("/")):
         check_page(page_of(tree))

@@ -22,7 +22,8 @@ from .details import RowDetails, details_of
 from .evidence import FirstReadMismatches, PartitionEvidence
 from .judge import Verdict, judge
 from .kind import FindingKind
-from .reader import NO_PARTITION, EvidenceReader, ShardEvidence
+from .reader import EvidenceReader, ShardEvidence
+from .replicas import NO_PARTITION
 
 
 class Row(NamedTuple):

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from ...binding.binding import Binding, read_binding_of_any_cold
 from ...binding.marker import parse_marker
@@ -29,12 +28,10 @@ from ...tree.znodes import Znode
 from ...zip_strict import zip_strict
 from .detached import DetachedFolder, detached_folders
 from .evidence import DiskParts, Disks, PartitionEvidence, ReplicaEvidence
-from .names import EnsembleNames, PartitionNames, listed_names, split_names
+from .names import EnsembleNames, listed_names, split_names
 from .other_writers import written_by_another
 from .payloads import with_content
-
-NO_PARTITION = ""
-"""The partition id for znodes without a valid part name."""
+from .replicas import NO_PARTITION, ListedNames, ReplicaAnswer, invalid_names, replica_evidence
 
 
 @dataclass(frozen=True)
@@ -55,25 +52,6 @@ class ShardEvidence:
     written_by_another: tuple[str, ...] = ()
     detached: tuple[DetachedFolder, ...] = ()
     silent: Mapping[str, str] = field(default_factory=dict)
-
-
-class _Replica(NamedTuple):
-    """A replica in hot, with the answer of its server."""
-
-    is_active: bool
-    disk: DiskParts | None
-    active: PartitionNames
-    silence: str
-
-
-class _Names(NamedTuple):
-    """All facts of a shard path except payloads."""
-
-    layout: ShardLayout
-    replicas: Mapping[str, _Replica]
-    hot: EnsembleNames
-    cold: EnsembleNames
-    states: Mapping[str, Znode | None]
 
 
 class EvidenceReader:
@@ -116,7 +94,7 @@ class EvidenceReader:
         self._cold.sync(layout.path)
         cold = listed_names(self._cold, layout, version)
         binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
-        names = _Names(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
+        names = ListedNames(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
         owner = owner_of(binding, shard.stat)
         partitions = self._with_content(layout, self._partitions(names, binding, owner), content_of)
         return ShardEvidence(
@@ -170,7 +148,7 @@ class EvidenceReader:
         if owner is Owner.OTHER_CLUSTER:
             return None
         states: dict[str, Znode | None] = dict.fromkeys(sorted(set[str]().union(*cold.parts.values())))
-        names = _Names(layout, {}, EnsembleNames({}, {}), cold, states)
+        names = ListedNames(layout, {}, EnsembleNames({}, {}), cold, states)
         partitions = self._partitions(names, binding, owner)
         return ShardEvidence(layout, binding, owner, partitions, lock="")
 
@@ -188,17 +166,17 @@ class EvidenceReader:
             raise _no_table(layout)
         return parse_table_metadata(metadata.data, layout.metadata).format_version
 
-    def _replicas(self, layout: ShardLayout, version: int) -> dict[str, _Replica]:
+    def _replicas(self, layout: ShardLayout, version: int) -> dict[str, ReplicaAnswer]:
         layouts = [layout.replica(name) for name in self._hot.children([layout.replicas])[0] or ()]
         read = iter(self._hot.read([path for each in layouts for path in (each.host, each.is_active)]))
         znodes = [(each, next(read), next(read)) for each in layouts]
         disks = map_concurrently(
             lambda asked: self._disk(layout, asked[0].name, asked[1]), znodes, self._at_once
         )
-        replicas: dict[str, _Replica] = {}
+        replicas: dict[str, ReplicaAnswer] = {}
         for (each, _host, is_active), (disk, silence) in zip_strict(znodes, disks):
             active, _invalid = split_names(() if disk is None else disk.active, version, f"{each.path}, disk")
-            replicas[each.name] = _Replica(is_active is not None, disk, active, silence)
+            replicas[each.name] = ReplicaAnswer(is_active is not None, disk, active, silence)
         return replicas
 
     def _disk(self, layout: ShardLayout, replica: str, host: Znode | None) -> tuple[DiskParts | None, str]:
@@ -209,7 +187,7 @@ class EvidenceReader:
             return None, str(error)
 
     def _states(
-        self, layout: ShardLayout, ensembles: Collection[EnsembleNames], replicas: Mapping[str, _Replica]
+        self, layout: ShardLayout, ensembles: Collection[EnsembleNames], replicas: Mapping[str, ReplicaAnswer]
     ) -> dict[str, Znode | None]:
         """Return every partition registered or on disk, sorted, with its State."""
         ids = set(self._hot.children([layout.block_numbers])[0] or ())
@@ -220,7 +198,7 @@ class EvidenceReader:
         ordered = sorted(ids)
         return dict(zip_strict(ordered, self._hot.read([layout.state(each) for each in ordered])))
 
-    def _partitions(self, names: _Names, binding: Binding, owner: Owner) -> dict[str, PartitionEvidence]:
+    def _partitions(self, names: ListedNames, binding: Binding, owner: Owner) -> dict[str, PartitionEvidence]:
         now = self._clock.now()
         are_active = all(each.is_active for each in names.replicas.values())
         cold_is_known = binding.cold is not None and (binding.known is None or binding.is_known)
@@ -228,7 +206,7 @@ class EvidenceReader:
             each: PartitionEvidence(
                 partition_id=each,
                 state=state,
-                replicas=tuple(_replica_evidence(names, each)),
+                replicas=tuple(replica_evidence(names, each)),
                 owner=owner,
                 cold_is_known=cold_is_known,
                 seconds_needed=retention_left_of(state, now, are_active=are_active),
@@ -236,7 +214,7 @@ class EvidenceReader:
             )
             for each, state in names.states.items()
         }
-        invalid = _invalid_names(names, owner)
+        invalid = invalid_names(names, owner)
         return {NO_PARTITION: invalid, **partitions} if invalid is not None else partitions
 
     def _with_content(
@@ -257,42 +235,6 @@ class EvidenceReader:
         for each, replicas in compared.items():
             partitions[each] = replace(partitions[each], replicas=tuple(replicas))
         return partitions
-
-
-def _replica_evidence(names: _Names, partition_id: str) -> list[ReplicaEvidence]:
-    """Return the partition's evidence for each replica in hot, and for replicas in cold alone; sorted."""
-    evidence = []
-    for name in sorted({*names.replicas, *names.cold.parts}):
-        known = names.replicas.get(name)
-        cold = names.cold.parts.get(name, {}).get(partition_id, ())
-        if known is None and not cold:
-            continue
-        disk = None if known is None else known.disk
-        active = () if known is None else known.active.get(partition_id, ())
-        evidence.append(
-            ReplicaEvidence(
-                name=name,
-                is_in_hot=known is not None,
-                hot=names.hot.parts.get(name, {}).get(partition_id, ()),
-                cold=cold,
-                active=None if disk is None else active,
-                detached=None if disk is None else disk.detached,
-                table=None if disk is None else disk.table,
-                silence="" if known is None else known.silence,
-                hashes={} if disk is None else {part.text: disk.active[part.text] for part in active},
-            )
-        )
-    return evidence
-
-
-def _invalid_names(names: _Names, owner: Owner) -> PartitionEvidence | None:
-    """Return the evidence of znodes with an invalid part name, as one partition; None without such znodes."""
-    replicas = [
-        ReplicaEvidence(name, name in names.replicas, (), (), (), unreadable=tuple(sorted({*hot, *cold})))
-        for name in sorted({*names.hot.unreadable, *names.cold.unreadable})
-        for hot, cold in [(names.hot.unreadable.get(name, ()), names.cold.unreadable.get(name, ()))]
-    ]
-    return PartitionEvidence(NO_PARTITION, None, tuple(replicas), owner) if replicas else None
 
 
 def _no_table(layout: ShardLayout) -> NoSuchTable:

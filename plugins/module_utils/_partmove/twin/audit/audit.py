@@ -9,13 +9,18 @@ Two reads are needed because servers insert, merge, fetch and move parts during 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ...errors import AccessDenied, FormatError
 from ...findings.two_reads import SECONDS_BETWEEN_READS, confirmed
+from ...lease.bars import Hold
 from ..move.tables import TwinTables
-from .judge import TwinVerdict, Verdicts, judge
+from .evidence import TwinShardRead, UnfinishedAlter
+from .judge import judge
 from .reader import TwinReader
+from .verdict import TwinVerdict, Verdicts
 
 
 class TwinRow(NamedTuple):
@@ -34,12 +39,17 @@ class TwinAudit(NamedTuple):
 
     unjudged: why no partition could be judged; empty otherwise.
     tables: the tables of the first replica, for statements; None unless every replica has both tables.
+    began: partition id → when the move of its record began, in milliseconds since 1970.
+    hold, alter: what keeps runs from the shard path; None for nothing.
     """
 
     shard_path: str
     rows: tuple[TwinRow, ...]
     unjudged: str = ""
     tables: TwinTables | None = None
+    began: Mapping[str, int] = MappingProxyType({})
+    hold: Hold | None = None
+    alter: UnfinishedAlter | None = None
 
 
 def audit_twins(reader: TwinReader, shard_path: str) -> TwinAudit:
@@ -62,7 +72,20 @@ def audit_twins(reader: TwinReader, shard_path: str) -> TwinAudit:
         return TwinAudit(shard_path, (), str(error))
     rows = (TwinRow(shard_path, *place, verdict) for place, verdict in sorted(verdicts.items()))
     tables = first.tables
-    return TwinAudit(shard_path, tuple(rows), tables=None if tables is None else tables[0])
+    return TwinAudit(
+        shard_path,
+        tuple(rows),
+        tables=None if tables is None else tables[0],
+        began=_began(first),
+        hold=first.hold,
+        alter=first.alter,
+    )
+
+
+def _began(read: TwinShardRead) -> dict[str, int]:
+    """Map partition ids to when the moves of their records began; without unreadable records."""
+    records = {each: znode.record for each, znode in read.record_znodes.items()}
+    return {each: record.began for each, record in records.items() if record is not None}
 
 
 def _in_both(first: Verdicts, second: Verdicts) -> dict[tuple[str, str], TwinVerdict]:

@@ -7,10 +7,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+from ...lease.bars import Hold
+from ..ledger.entry import LedgerEntry, TwinPair
+from ..ledger.ledger import TwinLedger
+from ..ledger.servers import Identities, LedgerServers, LostFacts
 from ..move.record import TwinRecord
-from ..move.tables import PartsOf, Side, TwinReplica, TwinTable, TwinTables
+from ..move.tables import PartsOf, TwinReplica, TwinTable, TwinTables
 
 
 class ReplicaTables(NamedTuple):
@@ -24,19 +29,15 @@ class ReplicaTables(NamedTuple):
     """None if the server has no table with the name of the twin."""
     is_exchanged: bool = False
     """Whether the names are exchanged: the table in the auxiliary ensemble has the name of the table."""
+    policies: tuple[str, ...] = ()
+    """Statements that remove row policies of moves from reading tables, as far as the user may see these."""
 
 
-class TwinWitnesses(Protocol):
+class TwinWitnesses(LedgerServers, Protocol):
     """Reads from the servers of replicas, and changes nothing. Raises PartMoveError on a failure."""
 
     def pair(self, shard_path: str, replica: TwinReplica) -> ReplicaTables:
         """Return the hot table of the replica, and its twin if the replica has one."""
-
-    def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
-        """Return the parts of each partition in both tables, read by one query."""
-
-    def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
-        """Return the ids of all partitions with active parts in the table."""
 
     def inserted(self, tables: TwinTables) -> Mapping[str, Collection[str]]:
         """Map partition ids to names of twin parts that an INSERT wrote, as far as the server knows."""
@@ -51,6 +52,42 @@ class RecordZnode(NamedTuple):
     """Why the znode is no valid record; empty if it is one."""
 
 
+class LedgerRead(NamedTuple):
+    """The ledger of a shard path, and what was read to compare it."""
+
+    path: str
+    """Path of its head, whether or not there is a ledger."""
+    ledger: TwinLedger | None = None
+    """None without a ledger, or if it is unreadable."""
+    problem: str = ""
+    """Why the ledger is unreadable; empty if it is not."""
+    identities: Identities = MappingProxyType({})
+    """Replica → the UUIDs of its tables; of the replicas whose server answered."""
+    lost: LostFacts | None = None
+    """None if the twin has everything that the ledger lists."""
+
+    @property
+    def pair(self) -> TwinPair | None:
+        """The tables of the ledger; None without entries."""
+        return None if self.ledger is None else self.ledger.pair
+
+    @property
+    def entries(self) -> Mapping[str, LedgerEntry]:
+        """Partition id → entry."""
+        return {} if self.ledger is None else self.ledger.entries
+
+
+class UnfinishedAlter(NamedTuple):
+    """The record of a statement of twin_alter."""
+
+    path: str
+    """Path of its znode."""
+    began: int
+    """When the znode was created, in milliseconds since 1970 by the clock of hot."""
+    is_in_progress: bool
+    """Whether a run holds the lock of the shard path, which may be the one of the statement."""
+
+
 class TwinPartitionRead(NamedTuple):
     """The parts and the record of a partition."""
 
@@ -62,7 +99,7 @@ class TwinPartitionRead(NamedTuple):
     inserted: Collection[str] = ()
     """Names of twin parts that an INSERT wrote. The parts may have been dropped or merged since."""
     changed: bool = False
-    """Whether the record was created, replaced or removed while the servers were read."""
+    """Whether the record or the entry of the ledger changed while the servers were read."""
 
 
 class TwinShardRead(NamedTuple):
@@ -74,6 +111,8 @@ class TwinShardRead(NamedTuple):
     record_znodes: partition id → znode of its record, also if no server was read.
     problem: why partitions could not be read, if a server failed meanwhile; else empty.
     lock: holder of the lock of the shard path; empty without a holder.
+    ledger: the ledger of the twin.
+    hold, alter: what keeps runs from the shard path; None for nothing.
     """
 
     shard_path: str
@@ -83,6 +122,9 @@ class TwinShardRead(NamedTuple):
     record_znodes: Mapping[str, RecordZnode]
     problem: str = ""
     lock: str = ""
+    ledger: LedgerRead = LedgerRead("")
+    hold: Hold | None = None
+    alter: UnfinishedAlter | None = None
 
     @property
     def is_gone(self) -> bool:

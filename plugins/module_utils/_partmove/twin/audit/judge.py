@@ -10,89 +10,73 @@ manual action takes precedence over a kind that another run ends.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...formats.names import parse_names
-from ..move.classify import TwinState, classify_recorded, plan_undo
-from ..move.clones import clones_of, is_source_changed, new_parts
 from ..move.gates import definition_problem, placement_problem, readiness_problem, refuse_uneven
-from ..move.record import TwinRecord, contents
-from ..move.tables import Parts, PartsOf, Side, TwinPart, TwinTables
-from .evidence import RecordZnode, TwinPartitionRead, TwinShardRead
+from ..move.tables import Parts, Side, TwinTables
+from .evidence import LedgerRead, TwinPartitionRead, TwinShardRead
 from .kind import TwinKind
-
-NO_PARTITION = ""
-"""The partition of a verdict on a whole table."""
-ALL_REPLICAS = ""
-"""The replica of a verdict on all replicas."""
-
-
-class ManualCheck(NamedTuple):
-    """The rows to compare by hand, and the parts to drop if the rows are equal."""
-
-    compare: Mapping[Side, tuple[str, ...]]
-    """Parts whose rows should be equal; empty if no comparison is needed because the hashes are equal."""
-    drop: tuple[tuple[Side, str], ...]
-    """Parts that may be dropped after an equal comparison: table and name."""
-
-
-class TwinVerdict(NamedTuple):
-    """The kind of a partition or of a replica, with details.
-
-    parts: names of the parts in question, sorted.
-    reason: details; empty if the kind needs none.
-    record: path of the record's znode, whether or not the znode exists; empty without a record.
-    manual_check: for kinds that need manual action; else None.
-    """
-
-    kind: TwinKind
-    parts: tuple[str, ...] = ()
-    reason: str = ""
-    record: str = ""
-    manual_check: ManualCheck | None = None
-
-    @property
-    def can_wait(self) -> bool:
-        """Whether the inconsistency is harmless so far; never for twins."""
-        return False
-
-
-Verdicts = Mapping[tuple[str, str], TwinVerdict]
-"""Partition id and replica → verdict."""
+from .ledger_rules import judge_entry, judge_twin, ledger_of_gone_table, unlisted, unreadable_ledger
+from .recorded import equal_parts, judge_recorded, names_of
+from .verdict import ALL_REPLICAS, NO_PARTITION, ManualCheck, TwinVerdict
 
 
 def judge(read: TwinShardRead) -> dict[tuple[str, str], TwinVerdict]:
     """Return the verdict on each partition and replica of the read, by partition id and replica."""
     if read.is_gone:
-        return {
-            (each, ALL_REPLICAS): TwinVerdict(TwinKind.TABLE_GONE, reason=znode.problem, record=znode.path)
-            for each, znode in read.record_znodes.items()
-        }
+        return dict(_judge_gone(read))
     found = {(NO_PARTITION, replica): verdict for replica, verdict in _judge_replicas(read)}
     for each in read.partitions.values():
-        verdict = _hide_run_in_progress(read, _judge_partition(read.tables or (), each))
+        verdict = _hide_run_in_progress(read, _judge_partition(read.tables or (), each, read.ledger))
         if verdict is not None:
             found[each.partition_id, ALL_REPLICAS] = verdict
     return found
 
 
+def _judge_gone(read: TwinShardRead) -> Iterator[tuple[tuple[str, str], TwinVerdict]]:
+    """Yield the verdicts on records and the ledger of a table that hot no longer has."""
+    for each, znode in read.record_znodes.items():
+        verdict = TwinVerdict(TwinKind.TABLE_GONE, reason=znode.problem, record=znode.path)
+        yield (each, ALL_REPLICAS), verdict
+    reason = read.ledger.problem or ledger_of_gone_table(read.ledger)
+    if reason:
+        verdict = TwinVerdict(TwinKind.TABLE_GONE, reason=reason, record=read.ledger.path)
+        yield (NO_PARTITION, ALL_REPLICAS), verdict
+
+
 def _judge_replicas(read: TwinShardRead) -> Iterator[tuple[str, TwinVerdict]]:
     """Yield the verdicts on replicas and on the whole table."""
-    if read.problem:
-        yield ALL_REPLICAS, TwinVerdict(TwinKind.NOT_JUDGED, reason=read.problem)
+    whole = _judge_whole(read)
+    if whole is not None:
+        yield ALL_REPLICAS, whole
     for replica, reason in read.silent.items():
         yield replica, TwinVerdict(TwinKind.NOT_JUDGED, reason=reason)
+    has_twin = any(each.cold is not None or each.is_exchanged for each in read.pairs)
+    is_settled = whole is not None and whole.kind in (TwinKind.EXCHANGED, TwinKind.TWIN_GONE)
+    if not is_settled and (has_twin or read.record_znodes or read.ledger.pair is not None):
+        yield from _judge_pairs(read)
+
+
+def _judge_whole(read: TwinShardRead) -> TwinVerdict | None:
+    """Return the verdict on the table and its twin on all replicas; None without one."""
     exchanged = [each for each in read.pairs if each.is_exchanged]
     if exchanged and len(exchanged) == len(read.pairs):
-        yield ALL_REPLICAS, TwinVerdict(TwinKind.EXCHANGED)
-        return
-    with_twin = [each for each in read.pairs if each.cold is not None or each.is_exchanged]
-    if not with_twin and not read.record_znodes:
-        if not read.silent:
-            yield ALL_REPLICAS, TwinVerdict(TwinKind.WITHOUT_TWIN)
-        return
+        return TwinVerdict(TwinKind.EXCHANGED)
+    of_ledger = unreadable_ledger(read) or judge_twin(read)
+    if of_ledger is not None and not exchanged:
+        kind, reason = of_ledger
+        return TwinVerdict(kind, reason=reason, record=read.ledger.path)
+    if read.problem:
+        return TwinVerdict(TwinKind.NOT_JUDGED, reason=read.problem)
+    is_without = not any(each.cold for each in read.pairs) and not exchanged
+    if is_without and not (read.record_znodes or read.silent or read.ledger.pair):
+        return TwinVerdict(TwinKind.WITHOUT_TWIN)
+    return None
+
+
+def _judge_pairs(read: TwinShardRead) -> Iterator[tuple[str, TwinVerdict]]:
+    """Yield the verdicts on single replicas."""
     first: TwinTables | None = None
     for each in read.pairs:
         if each.is_exchanged:
@@ -103,16 +87,17 @@ def _judge_replicas(read: TwinShardRead) -> Iterator[tuple[str, TwinVerdict]]:
             continue
         tables = TwinTables(each.replica, each.server, each.hot, each.cold)
         first = first or tables
-        verdict = _judge_tables(read, tables, first)
+        verdict = _judge_pair(read, tables, first, "; ".join(each.policies))
         if verdict is not None:
             yield each.replica.name, verdict
 
 
-def _judge_tables(read: TwinShardRead, tables: TwinTables, first: TwinTables) -> TwinVerdict | None:
+def _judge_pair(read: TwinShardRead, tables: TwinTables, first: TwinTables, left: str) -> TwinVerdict | None:
     problems = (
         (TwinKind.TWIN_ELSEWHERE, placement_problem(read.shard_path, tables, first)),
         (TwinKind.NOT_READY, readiness_problem(tables, len(read.pairs) + len(read.silent))),
         (TwinKind.TWIN_UNLIKE, definition_problem(tables, first)),
+        (TwinKind.POLICY_LEFT, "" if read.record_znodes or read.lock else left),
     )
     for kind, problem in problems:
         if problem:
@@ -127,8 +112,10 @@ def _hide_run_in_progress(read: TwinShardRead, verdict: TwinVerdict | None) -> T
     return TwinVerdict(TwinKind.NOT_JUDGED, verdict.parts, f"a run works on the table: {read.lock}")
 
 
-def _judge_partition(tables: Sequence[TwinTables], read: TwinPartitionRead) -> TwinVerdict | None:
-    """Judge a partition; None if neither table has the partition and no record names it."""
+def _judge_partition(
+    tables: Sequence[TwinTables], read: TwinPartitionRead, ledger: LedgerRead
+) -> TwinVerdict | None:
+    """Judge a partition; None if neither table has the partition, and neither record nor ledger names it."""
     if read.changed:
         return TwinVerdict(TwinKind.NOT_JUDGED, reason="a run changed its record while the servers were read")
     znode = read.record_znode
@@ -137,84 +124,30 @@ def _judge_partition(tables: Sequence[TwinTables], read: TwinPartitionRead) -> T
     uneven = refuse_uneven(tables, read.parts)
     if uneven is not None:
         return TwinVerdict(TwinKind.UNEVEN, reason=uneven.reason, record="" if znode is None else znode.path)
-    if znode is not None and znode.record is not None:
-        return _judge_recorded(tables[0], read, znode, znode.record)
-    return _judge_unrecorded(read)
-
-
-def _judge_recorded(
-    tables: TwinTables, read: TwinPartitionRead, znode: RecordZnode, record: TwinRecord
-) -> TwinVerdict:
-    """Judge a partition with a record."""
-    if (record.hot, record.cold) != (tables.hot.place, tables.cold.place):
-        reason = f"the record is about {record.hot} and {record.cold}"
-        return TwinVerdict(TwinKind.RECORD_ELSEWHERE, reason=reason, record=znode.path)
-    parts = read.parts[0]
-    classification = classify_recorded(record, parts, read.partition_id)
-    kind, problem = _KIND_OF_STATE[classification.state], classification.problem
-    if kind is TwinKind.RECORDED:
-        kind, problem = _judge_clones(record, parts, read.partition_id)
-    if kind is not TwinKind.UNKNOWN and not (parts.hot or parts.cold):
-        kind = TwinKind.WITHOUT_PARTS
-    if record.merges_stopped:
-        problem = f"{problem}; merges of both tables may be stopped until the next run".lstrip("; ")
-    manual_check = _manual_check(record, parts) if kind is TwinKind.UNKNOWN else None
-    names = tuple(sorted(classification.parts or record.parts))
-    return TwinVerdict(kind, names, problem, znode.path, manual_check)
-
-
-_KIND_OF_STATE = {
-    TwinState.RECORDED: TwinKind.RECORDED,
-    TwinState.STALE: TwinKind.RECORDED,
-    TwinState.UNDOING: TwinKind.CLONED,
-    TwinState.ATTACHED: TwinKind.ATTACHED,
-    TwinState.DROPPED_PARTLY: TwinKind.DROPPED_PARTLY,
-    TwinState.DROPPED: TwinKind.DROPPED,
-    TwinState.MERGED: TwinKind.MERGED,
-    TwinState.UNKNOWN: TwinKind.UNKNOWN,
-}
-
-
-def _judge_clones(record: TwinRecord, parts: PartsOf, partition_id: str) -> tuple[TwinKind, str]:
-    """Return the kind of a partition without verified clones, and the problem of its clones."""
-    if not new_parts(record, parts):
-        return (TwinKind.STALE if is_source_changed(record, parts) else TwinKind.RECORDED), ""
-    clones = clones_of(record, parts, partition_id)
-    if not isinstance(clones, str):
-        return TwinKind.CLONED, ""
-    problem = plan_undo(record, parts, partition_id).problem
-    return (TwinKind.UNKNOWN, problem) if problem else (TwinKind.CLONED, clones)
-
-
-def _manual_check(record: TwinRecord, parts: PartsOf) -> ManualCheck:
-    """Decide which new parts of the destination to compare with the source.
-
-    All new parts are compared as long as the source has every recorded part.
-    """
-    source, new = parts.on(record.destination.other), new_parts(record, parts)
-    names = contents(source)
-    if all(names.get(name) == content for name, content in record.parts.items()):
-        compare = {record.destination.other: tuple(sorted(record.parts)), record.destination: _names(new)}
-        return ManualCheck(compare if new else {}, tuple((record.destination, name) for name in _names(new)))
-    # If the source has lost a recorded part, its rows may be in the destination alone: drop no part there.
-    equal = _names(_equal(source, new))
-    if equal or not (source and new):
-        return ManualCheck({}, tuple((record.destination.other, name) for name in equal))
-    return ManualCheck({record.destination.other: _names(source), record.destination: _names(new)}, ())
+    record = None if znode is None else znode.record
+    if record is None or record.destination is Side.COLD:
+        # On the way to hot, a run drops from the twin what the ledger still lists.
+        found = judge_entry(tables, ledger, read.parts[0], read.partition_id)
+        if found is not None:
+            return TwinVerdict(*found, record=ledger.path)
+    if znode is not None and record is not None:
+        return judge_recorded(tables[0], read, znode, record)
+    inserted = unlisted(ledger, read.inserted, read.parts[0], read.partition_id)
+    return _judge_unrecorded(read._replace(inserted=inserted))
 
 
 def _judge_unrecorded(read: TwinPartitionRead) -> TwinVerdict | None:
     """Judge a partition without a record."""
     parts = read.parts[0]
     both = bool(parts.hot and parts.cold)
-    equal = _equal(parts.hot, parts.cold) if both else []
+    equal = equal_parts(parts.hot, parts.cold) if both else []
     if equal:
         kind = TwinKind.EQUAL if len(equal) == len(parts.hot) else TwinKind.EQUAL_IN_PART
-        drop = tuple((Side.HOT, name) for name in _names(equal))
+        drop = tuple((Side.HOT, name) for name in names_of(equal))
         reason = f"{len(equal)} of {len(parts.hot)} parts of the table equal parts of the twin"
-        return TwinVerdict(kind, _names(equal), reason, manual_check=ManualCheck({}, drop))
+        return TwinVerdict(kind, names_of(equal), reason, manual_check=ManualCheck({}, drop))
     if both and _rows(parts.hot) == _rows(parts.cold):
-        hot, cold = _names(parts.hot), _names(parts.cold)
+        hot, cold = names_of(parts.hot), names_of(parts.cold)
         manual_check = ManualCheck({Side.HOT: hot, Side.COLD: cold}, tuple((Side.HOT, name) for name in hot))
         return TwinVerdict(
             TwinKind.AS_MANY_ROWS, hot, f"{_rows(parts.hot)} rows each", manual_check=manual_check
@@ -224,26 +157,15 @@ def _judge_unrecorded(read: TwinPartitionRead) -> TwinVerdict | None:
         return TwinVerdict(TwinKind.INSERTED, inserted)
     if both:
         rows = f"{_rows(parts.hot)} rows of the table, {_rows(parts.cold)} of the twin"
-        return TwinVerdict(TwinKind.LATE, _names(parts.hot), rows)
+        return TwinVerdict(TwinKind.LATE, names_of(parts.hot), rows)
     if parts.cold:
-        return TwinVerdict(TwinKind.COLD, _names(parts.cold))
-    return TwinVerdict(TwinKind.HOT, _names(parts.hot)) if parts.hot else None
-
-
-def _equal(parts: Parts, others: Iterable[TwinPart]) -> list[TwinPart]:
-    """Return the parts with an equal among ``others``; each of ``others`` counts for a single part."""
-    left = Counter(part.content for part in others)
-    found = []
-    for part in sorted(parts):
-        if left[part.content]:
-            left[part.content] -= 1
-            found.append(part)
-    return found
+        return TwinVerdict(TwinKind.COLD, names_of(parts.cold))
+    return TwinVerdict(TwinKind.HOT, names_of(parts.hot)) if parts.hot else None
 
 
 def _active_inserts(inserted: Iterable[str], parts: Parts, partition_id: str) -> tuple[str, ...]:
     """Return the active parts that an INSERT wrote, alone or merged with other parts."""
-    names = parse_names(_names(parts), partition_id, "system.parts")
+    names = parse_names(names_of(parts), partition_id, "system.parts")
     inserted_names = parse_names(inserted, partition_id, "znodes of inserted blocks")
     return tuple(
         name.text
@@ -254,7 +176,3 @@ def _active_inserts(inserted: Iterable[str], parts: Parts, partition_id: str) ->
 
 def _rows(parts: Parts) -> int:
     return sum(part.content.rows for part in parts)
-
-
-def _names(parts: Iterable[TwinPart]) -> tuple[str, ...]:
-    return tuple(sorted(part.name for part in parts))

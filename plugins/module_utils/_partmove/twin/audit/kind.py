@@ -18,6 +18,11 @@ class TwinKind(Vocabulary):
     Two parts are *equal* if they have the same number of rows and the same two hashes, whatever their names.
     """
 
+    LOST = "lost"
+    SET_ASIDE = "set_aside"
+    TWIN_GONE = "twin_gone"
+    TWIN_REPLACED = "twin_replaced"
+    TABLE_REPLACED = "table_replaced"
     UNKNOWN = "unknown"
     EQUAL = "equal"
     EQUAL_IN_PART = "equal_in_part"
@@ -30,6 +35,7 @@ class TwinKind(Vocabulary):
     TWIN_ELSEWHERE = "twin_elsewhere"
     NOT_READY = "not_ready"
     TWIN_UNLIKE = "twin_unlike"
+    POLICY_LEFT = "policy_left"
     UNEVEN = "uneven"
     CLONED = "cloned"
     ATTACHED = "attached"
@@ -58,43 +64,77 @@ class TwinKind(Vocabulary):
         return self in _SEEN_TWICE
 
     @property
+    def is_missing(self) -> bool:
+        """Whether rows that the ledger lists are not in the twin, or may not be."""
+        return self in _MISSING
+
+    @property
     def is_begun(self) -> bool:
         """Whether a run has begun to move the partition, and the next run finishes the move."""
-        return _TEXTS[self].remedy == _AGAIN
+        return self in _BEGUN
 
 
 _AGAIN = "Run twin_move with the partition and either state: it continues from there"
 
+_BY_HAND = "If all of it was dropped on purpose, run twin_ledger with the state dropped"
+
 _TEXTS = {
+    TwinKind.LOST: Texts(
+        "the twin lacks rows of the partition that the ledger lists, or has them under other block numbers",
+        "Insert and move nothing until the rows are found: in detached/ of the twin on every replica, in the"
+        f" table, or in a backup of the twin or of the auxiliary ensemble. {_BY_HAND}",
+    ),
+    TwinKind.SET_ASIDE: Texts(
+        "the twin lacks rows of the partition that the ledger lists, and its servers moved parts with them to"
+        " detached/",
+        "Run twin_repair with the kind, in check mode first: it attaches what the twin certainly lacks. If a"
+        " folder has a reason in front of the name of its part, the repair names the command that renames the"
+        " folder. Delete nothing in detached/ before an audit is consistent",
+    ),
+    TwinKind.TWIN_GONE: Texts(
+        "the ledger lists partitions, and no replica has the twin",
+        "Create no twin. If the reason names a table, RENAME it to the name of the twin, or set twin to its"
+        f" name; else UNDROP it or restore it from a backup. {_BY_HAND}",
+    ),
+    TwinKind.TWIN_REPLACED: Texts(
+        "the twin is another table than the twin of the ledger",
+        "Keep both tables. RENAME the twin of the ledger back to its name, UNDROP it, or copy its rows from a"
+        " backup into the twin, and run twin_ledger with the state entered, which compares all rows."
+        f" {_BY_HAND}",
+    ),
+    TwinKind.TABLE_REPLACED: Texts(
+        "the table is another one than the table of the ledger, and the twin has rows of the former table",
+        "Decide whether the rows of the twin belong to the new table. If so, run twin_ledger with the state"
+        " entered. Else RENAME the twin to a name that no reading table has, and run twin_ledger with the"
+        " state dropped",
+    ),
     TwinKind.UNKNOWN: Texts(
         "the partition is between the tables, and its parts fit no state that a run leaves",
-        "Run the first statement of the finding. If both lines of its answer are the same, run the other"
-        " statements; else find out which rows are missing where, and drop by name the parts whose rows"
-        " are in both tables. Then delete the znode of the finding, and run twin_move again",
+        "Run twin_repair with the kind, in check mode first: it compares the rows of both tables, and"
+        " detaches only parts whose rows the other table has",
     ),
     TwinKind.EQUAL: Texts(
         "both tables have the partition, each part of the table equals a part of the twin, and no record"
         " explains the copies",
-        "If these are the same rows, run the statements of the finding: they drop the parts from the"
-        " table and leave them in the twin. If the rows were inserted twice, OPTIMIZE the partition in one"
-        " of the tables",
+        "If these are the same rows, run twin_repair with the kind: it detaches the parts from the table, and"
+        " leaves them in the twin. If the rows were inserted twice, OPTIMIZE the partition in one of the"
+        " tables",
     ),
     TwinKind.EQUAL_IN_PART: Texts(
         "both tables have the partition, some parts of the table equal parts of the twin, and no record"
         " explains the copies",
-        "If these are the same rows, run the statements of the finding: they drop the parts from the"
-        " table and leave them in the twin. If the rows were inserted twice, OPTIMIZE the partition in one"
-        " of the tables",
+        "If these are the same rows, run twin_repair with the kind: it detaches the parts from the table, and"
+        " leaves them in the twin. If the rows were inserted twice, OPTIMIZE the partition in one of the"
+        " tables",
     ),
     TwinKind.AS_MANY_ROWS: Texts(
         "both tables have the partition with the same number of rows, no part equals a part of the other"
         " table, and there is no record",
-        "Run the first statement of the finding. If both lines of its answer are the same, both tables"
-        " have the same rows, and the other statements drop them from the table. Else rows came late: run"
-        " twin_move",
+        "Run twin_repair with the kind, in check mode first: it compares the rows, and detaches parts of the"
+        " table whose rows the twin has. If no row is in both tables, rows came late: run twin_move",
     ),
     TwinKind.RECORD_UNREADABLE: Texts(
-        "the znode of its record has another version or is no record",
+        "the znode of its record or of the ledger has another version or other contents",
         "Use the version of olap.partmove that wrote it, or find out which client wrote it",
     ),
     TwinKind.RECORD_ELSEWHERE: Texts(
@@ -103,9 +143,9 @@ _TEXTS = {
         " any more, not even detached, delete the znode of the finding, and audit again",
     ),
     TwinKind.TABLE_GONE: Texts(
-        "a record exists, and the hot ensemble no longer has its table",
-        "Check what the twin has of the partition. Only if no server has the table any more, not even"
-        " detached, and nobody needs the record, delete the znode of the finding",
+        "a record or a ledger exists, and the hot ensemble no longer has its table",
+        "Check what the twin has. Only if no server has the table any more, not even detached, and nobody"
+        " needs what the znode of the finding lists, delete this znode",
     ),
     TwinKind.EXCHANGED_IN_PART: Texts(
         "the names of the table and its twin are exchanged on this replica, and not on all",
@@ -121,13 +161,20 @@ _TEXTS = {
         " set twin to its name",
     ),
     TwinKind.NOT_READY: Texts(
-        "a table of the replica has no session with its ensemble, or lacks other replicas",
-        "Check that the servers of all replicas run and reach both ensembles, and audit again",
+        "a table of the replica has no session with its ensemble, has lost its znodes, or does not have the"
+        " replicas of the other table",
+        "If the znodes of the twin are lost, run twin_repair with the kind. Else run the statements of the"
+        " reason, or check that the servers of all replicas run and reach both ensembles. Then audit again",
     ),
     TwinKind.TWIN_UNLIKE: Texts(
         "the definitions of the two tables or of two replicas differ, so that no partition can be moved",
         "ALTER one of them until columns, keys, indices, projections, TTL, settings and storage policy"
         " are alike",
+    ),
+    TwinKind.POLICY_LEFT: Texts(
+        "a reading table of the replica has the row policy of a move, and there is neither a record nor a"
+        " run, so that rows may be hidden from readers",
+        "Run twin_move for a partition of the table, or the statement in the reason on the replica",
     ),
     TwinKind.UNEVEN: Texts(
         "the replicas have different parts of the partition",
@@ -192,6 +239,9 @@ _TEXTS = {
     ),
 }
 
+_MISSING = frozenset(
+    {TwinKind.LOST, TwinKind.SET_ASIDE, TwinKind.TWIN_GONE, TwinKind.TWIN_REPLACED, TwinKind.TABLE_REPLACED}
+)
 _SEEN_TWICE = frozenset(
     {
         TwinKind.UNKNOWN,
@@ -202,5 +252,17 @@ _SEEN_TWICE = frozenset(
         TwinKind.ATTACHED,
         TwinKind.DROPPED_PARTLY,
         TwinKind.MERGED,
+    }
+)
+_BEGUN = frozenset(
+    {
+        TwinKind.CLONED,
+        TwinKind.ATTACHED,
+        TwinKind.DROPPED_PARTLY,
+        TwinKind.MERGED,
+        TwinKind.DROPPED,
+        TwinKind.RECORDED,
+        TwinKind.STALE,
+        TwinKind.WITHOUT_PARTS,
     }
 )

@@ -29,7 +29,8 @@ def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[
     - each recorded part has one new part in the destination with equal rows and equal hashes, whatever its
       name. Clones that certainly were merged count as they were before the merge;
     - the destination has no other new part. On the way to hot, inserts are allowed. An insert that equals a
-      recorded part stays beside its clone, whichever of the two counts as the clone.
+      recorded part stays beside its clone, whichever of the two counts as the clone. Where this run did not
+      execute the ATTACH, only parts that the ensemble knows as clones count as clones.
     """
     source = contents(parts.on(record.destination.other))
     changed = [name for name, content in record.parts.items() if source.get(name) != content]
@@ -38,7 +39,7 @@ def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[
     expected = Counter(record.parts.values())
     clones: dict[PartContent, list[str]] = {}
     cloned, others = resolve_merged(
-        record, parts, new_parts(record, parts), partition_id, frozenset(expected)
+        record, parts, new_parts(record, parts), partition_id, frozenset(expected), known_names(record, parts)
     )
     for part in cloned:
         clones.setdefault(part.content, []).append(part.name)
@@ -98,15 +99,31 @@ def is_source_changed(record: TwinRecord, parts: PartsOf) -> bool:
     return contents(parts.on(record.destination.other)) != record.parts
 
 
-def must_roll_back(record: TwinRecord, parts: PartsOf) -> bool:
-    """Whether the run must undo the clones, and must not execute ATTACH first.
+def known_names(record: TwinRecord, parts: PartsOf) -> frozenset[str] | None:
+    """Return the names of the parts that an ATTACH made in hot; None if each new part may be such a part.
 
-    On the way to hot, ATTACH is executed first if the destination has any new part. Otherwise a new part that
-    equals a recorded part could be its clone, or an insert while the statement was never executed.
+    Nobody inserts into the twin, so each new part of the twin may be a clone.
     """
-    if not is_source_changed(record, parts):
-        return False
-    return record.destination is Side.COLD or not new_parts(record, parts)
+    if record.destination is Side.COLD or parts.clones is None:
+        return None
+    return parts.clones.names
+
+
+def may_have_clones(record: TwinRecord, parts: PartsOf, partition_id: str) -> bool:
+    """Whether a new part of the destination may be, or contain, a clone.
+
+    In the twin, each new part may. In hot, parts do not count that certainly were inserted: others than the
+    recorded parts, and parts that the ensemble does not know as clones although it knows all clones.
+    """
+    new = new_parts(record, parts)
+    if record.destination is Side.COLD or not new:
+        return bool(new)
+    clones = parts.clones
+    if clones is not None and clones.complete:
+        return bool(clones.names)
+    expected = frozenset(record.parts.values())
+    others = [part for part in new if part.content not in expected]
+    return len(others) < len(new) or not _are_harmless(record, parts, others, partition_id)
 
 
 def new_parts(record: TwinRecord, parts: PartsOf) -> list[TwinPart]:

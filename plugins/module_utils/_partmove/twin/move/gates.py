@@ -15,7 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...errors import PartMoveError
+from ...formats.inner_tables import INNER_REMEDY, inner_reason, is_inner
 from ...formats.layout import DEFAULT_ENSEMBLE
+from ...formats.sql import literal
 from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...text import first_few
@@ -37,6 +39,12 @@ def server_failed(error: PartMoveError) -> Refusal:
 
 def refuse_tables(shard_path: str, found: Sequence[TwinTables]) -> Refusal | None:
     """Return why no partition of a shard path may be moved; None if its tables on all replicas are fit."""
+    for tables in found:
+        for each in (tables.hot, tables.cold):
+            if is_inner(each.name):
+                return Refusal(
+                    GateName.NOT_INNER, f"{tables.server}: {inner_reason(str(each))}", INNER_REMEDY
+                )
     replicas = len({each.replica.name for each in found})
     for tables in found:
         problem = readiness_problem(tables, replicas)
@@ -53,7 +61,8 @@ def refuse_tables(shard_path: str, found: Sequence[TwinTables]) -> Refusal | Non
                 GateName.TWIN_ALIKE,
                 f"{tables.server}: {problem}",
                 "ALTER one of them, or recreate the twin while it is empty, until columns, keys, indices,"
-                " projections, TTL, settings and storage policy are written alike on every replica",
+                " projections, TTL and settings are written alike on every replica, and the storage policy on"
+                " each replica",
             )
     return None
 
@@ -67,6 +76,13 @@ def readiness_problem(tables: TwinTables, replicas: int) -> str:
         table = tables.on(side)
         if table.problem:
             return f"{table} {table.problem}"
+        gone = sorted({*table.replicas} - {*tables.on(side.other).replicas})
+        if gone and tables.on(side.other).replicas and side is not tables.home:
+            return (
+                f"{table} registers the replica {gone[0]}, which {tables.on(side.other)} lacks: if it is gone"
+                f" for good, run SYSTEM DROP REPLICA {literal(gone[0])} FROM TABLE {table.sql_name} on"
+                f" another replica, else create {tables.on(side.other)} there"
+            )
         if table.replica != tables.replica.name:
             return f"{table} is replica {table.replica}, and the hot table is replica {tables.replica.name}"
         if table.total_replicas != replicas or table.active_replicas != replicas:
@@ -94,9 +110,22 @@ def definition_problem(tables: TwinTables, first: TwinTables) -> str:
     hot, cold = tables.hot, tables.cold
     if hot.definition != cold.definition:
         return f"{hot} and {cold} differ: {first_difference(hot.definition, cold.definition)}"
-    if hot.definition != first.hot.definition:
+    if shared_definition(hot.definition) != shared_definition(first.hot.definition):
         return f"{hot} differs from {first.server}: {first_difference(hot.definition, first.hot.definition)}"
     return ""
+
+
+def shared_definition(definition: str) -> str:
+    """Return the definition without the storage policy, which may be another one on each replica.
+
+    >>> shared_definition("() ORDER BY d SETTINGS a = 1, storage_policy = 'x'")
+    '() ORDER BY d SETTINGS a = 1'
+    """
+    found = _DEFINITION.fullmatch(definition)
+    if found is None or not found["settings"]:
+        return definition
+    settings = [each[0] for each in _SETTING.finditer(found["settings"]) if each[1] != "storage_policy"]
+    return found["rest"] + (f" SETTINGS {', '.join(settings)}" if settings else "")
 
 
 def first_difference(first: str, second: str) -> str:

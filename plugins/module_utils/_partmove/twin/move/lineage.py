@@ -50,8 +50,16 @@ def is_made_of(part: PartName, others: Iterable[PartName]) -> bool:
 
     The parts in ``others`` must not share a block. Always False after a mutation of the part.
     """
+    return part.mutation is None and has_only_blocks_of(part, others)
+
+
+def has_only_blocks_of(part: PartName, others: Iterable[PartName]) -> bool:
+    """Whether each block of the part is in one of ``others``, whatever mutations did to its rows since.
+
+    The parts in ``others`` must not share a block.
+    """
     blocks = sum(each.max_block - each.min_block + 1 for each in others if part.covers(each))
-    return part.mutation is None and blocks == part.max_block - part.min_block + 1
+    return blocks == part.max_block - part.min_block + 1
 
 
 def resolve_merged(
@@ -60,6 +68,7 @@ def resolve_merged(
     parts_to_resolve: Iterable[TwinPart],
     partition_id: str,
     clone_contents: AbstractSet[PartContent],
+    known: AbstractSet[str] | None = None,
 ) -> tuple[list[TwinPart], list[TwinPart]]:
     """Split the new parts of the destination into possible clones and other parts, uncertain ones included.
 
@@ -67,21 +76,26 @@ def resolve_merged(
     before the ATTACH is no clone, whatever its content.
 
     clone_contents: the possible contents of a clone.
+    known: the names of the parts that an ATTACH made; None if any part may be such a part.
     """
+
+    def may_be_clone(part: TwinPart) -> bool:
+        return part.content in clone_contents and (known is None or part.name in known)
+
     new = list(parts_to_resolve)
     past = {part.name: part for part in parts.past(record.destination)}
-    candidates = [name for name, part in past.items() if part.content in clone_contents]
-    held, names, known = (
+    candidates = [name for name, part in past.items() if may_be_clone(part)]
+    held, names, candidate_names = (
         parse_names(each, partition_id, _WHERE)
         for each in (record.held, [part.name for part in new], candidates)
     )
-    contents = [(name, past[name.text].content) for name in known if not _shares_rows(name, held)]
+    contents = [(name, past[name.text].content) for name in candidate_names if not _shares_rows(name, held)]
     clones: list[TwinPart] = []
     others: list[TwinPart] = []
     for part, name in zip(new, names):
         if _shares_rows(name, held):
             others.append(part)
-        elif part.content in clone_contents:
+        elif may_be_clone(part):
             clones.append(part)
         else:
             merged = merged_of(name, part.content.rows, contents)

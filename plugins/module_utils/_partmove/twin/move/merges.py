@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Stops merges of both tables while a partition is in both of them, if the option asks for it.
+"""Stops merges of both tables while partitions are in both of them, if the option asks for it.
 
 A server remembers stopped merges until it restarts. Therefore the record says that merges may be stopped:
 from before the first server stops them until after every server started them again. A run that finds such a
@@ -15,22 +15,30 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from ...errors import PartMoveError
-from .partition import TwinPartition, TwinShard, refused_on_error
-from .record import StoredRecord
+from .group import Group
+from .partition import TwinShard, refused_on_error
+from .progress import Progress
+from .record import Change, StoredRecord
 from .refusals import Refused
 from .servers import TwinServers
 from .statements import SetMerges
 from .tables import Side, TwinTables
 
 
-def stop_merges(partition: TwinPartition, stored: StoredRecord) -> None:
+def stop_merges(group: Group, members: Sequence[Progress]) -> None:
     """Stop merges of both tables on every replica. Raises Refused if a server fails."""
-    if not stored.record.merges_stopped:
-        partition.replace(stored, stored.record._replace(merges_stopped=True))
+    shard = group.shard
+    group.commit(
+        [
+            (each, each.record._replace(merges_stopped=True))
+            for each in members
+            if not each.record.merges_stopped
+        ]
+    )
     with refused_on_error():
-        for tables in partition.shard.tables:
+        for tables in shard.tables:
             for statement in merge_statements(tables, allowed=False):
-                partition.shard.servers.set_merges(statement)
+                shard.servers.set_merges(statement)
 
 
 def merge_statements(tables: TwinTables, *, allowed: bool) -> list[SetMerges]:
@@ -38,31 +46,37 @@ def merge_statements(tables: TwinTables, *, allowed: bool) -> list[SetMerges]:
     return [SetMerges(tables, side, allowed) for side in Side]
 
 
-def remove_record(partition: TwinPartition, stored: StoredRecord) -> None:
-    """Start the merges stopped for the partition, and then remove its record.
+def start_merges_before_removal(group: Group, members: Sequence[Progress]) -> None:
+    """Start the merges before the last record is removed that says that they may be stopped.
 
-    Raises Refused if a server fails; then the record stays.
+    Raises Refused if a server fails; then the records must stay.
     """
-    if stored.record.merges_stopped:
-        _start_merges(partition.shard)
-    partition.remove(stored)
+    if not any(each.record.merges_stopped for each in members):
+        return
+    others = [each for each in _with_stopped_merges(group) if each not in members]
+    if not others:
+        _start_merges(group.shard)
 
 
-def restart_merges(partition: TwinPartition) -> None:
-    """Start the merges stopped for the partition. The run does not move the partition any further for now.
+def restart_merges(group: Group) -> None:
+    """Start the merges stopped for the group. The run does not move these partitions any further for now.
 
-    Raises Refused if a server fails; then the record still says that merges may be stopped.
+    Raises Refused if a server fails; then the records still say that merges may be stopped.
     """
-    stored = partition.stored
-    if stored is not None and stored.record.merges_stopped:
-        _start_merges(partition.shard)
-        partition.replace(stored, stored.record._replace(merges_stopped=False))
+    stopped = _with_stopped_merges(group)
+    if stopped:
+        _start_merges(group.shard)
+        group.commit([(each, each.record._replace(merges_stopped=False)) for each in stopped])
 
 
-def restart_merges_after_error(partition: TwinPartition) -> None:
-    """Start the merges after an error ended the run. A failure is ignored: the record keeps the fact."""
+def restart_merges_after_error(group: Group) -> None:
+    """Start the merges after an error ended the run. A failure is ignored: the records keep the fact."""
     with suppress(PartMoveError, Refused):
-        restart_merges(partition)
+        restart_merges(group)
+
+
+def _with_stopped_merges(group: Group) -> list[Progress]:
+    return [each for each in group.members if each.stored is not None and each.record.merges_stopped]
 
 
 def restart_merges_left_stopped(shard: TwinShard, records: Mapping[str, StoredRecord]) -> bool:
@@ -73,8 +87,13 @@ def restart_merges_left_stopped(shard: TwinShard, records: Mapping[str, StoredRe
     stopped = {each: stored for each, stored in records.items() if stored.record.merges_stopped}
     if stopped:
         _start_merges(shard)
-    for each, stored in stopped.items():
-        shard.records.replace(shard.lease, each, stored, stored.record._replace(merges_stopped=False))
+        shard.records.commit(
+            shard.lease,
+            {
+                each: Change(stored, stored.record._replace(merges_stopped=False))
+                for each, stored in stopped.items()
+            },
+        )
     return bool(stopped)
 
 

@@ -20,23 +20,39 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from ...envelope import Envelope
+from ...envelope import Envelope, named_version
 from ...errors import EnsembleError, LeaseLost, PartMoveError
 from ...lease.lease import Lease, raise_if_lease_lost
-from ...records import COUNT, FLAG, TEXT, FieldType, InvalidValue, Record, list_of, mapping_of, word_of
+from ...records import (
+    COUNT,
+    FLAG,
+    TEXT,
+    WHOLE_NUMBER,
+    FieldType,
+    InvalidValue,
+    Record,
+    list_of,
+    mapping_of,
+    or_none,
+    word_of,
+)
+from ...tree.multi_batches import pack
 from ...tree.paths import ensure_path, raise_if_unwritable
 from ...tree.ports import ZnodeReader, ZnodeStore
-from ...tree.znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
+from ...tree.znodes import Committed, Create, Delete, Multi, Op, Rejected, SetData, Znode
 from ...zip_strict import zip_strict
-from .tables import PartContent, Parts, Side
+from .tables import PairMarks, PartContent, Parts, Side, TableMarks
 
 FORMAT = "olap.partmove/twin-move"
-VERSION = 1
+VERSION = 2
+_OLDER_VERSION = 1
+"""Of records of earlier releases, which say less; see `_upgraded`."""
 MOST_BYTES = 500_000
 """Largest record. Ensembles accept znodes of up to 1 MiB, including the overhead of the request."""
 
 _REMEDY = "Use the version of olap.partmove that wrote it, or find out which client wrote it"
 _ENVELOPE = Envelope("record of a partition between twins", FORMAT, VERSION, remedy=_REMEDY)
+_OLDER_ENVELOPE = _ENVELOPE._replace(version=_OLDER_VERSION)
 
 
 def _content(value: object) -> PartContent:
@@ -47,6 +63,9 @@ def _content(value: object) -> PartContent:
 
 
 _CONTENTS = mapping_of(FieldType(_content, "a list of a number of rows and two hashes"))
+_MARKS = Record(
+    {"structure": TEXT, "mutation": TEXT, "patches": list_of(TEXT), "log": WHOLE_NUMBER}, remedy=_REMEDY
+)
 _RECORD = Record(
     {
         "destination": word_of({each.value: each for each in Side}),
@@ -58,9 +77,19 @@ _RECORD = Record(
         "dropping": list_of(TEXT),
         "began": COUNT,
     },
-    {"merges_stopped": FLAG, "undoing": list_of(TEXT)},
+    {
+        "merges_stopped": FLAG,
+        "undoing": list_of(TEXT),
+        "dropped": list_of(TEXT),
+        "released": list_of(TEXT),
+        "repairing": FLAG,
+        "marks": or_none(Record({"hot": _MARKS, "cold": _MARKS}, remedy=_REMEDY)),
+    },
     remedy=_REMEDY,
 )
+
+
+_TEXTS = ("dropping", "undoing", "dropped", "released")
 
 
 class TwinRecord(NamedTuple):
@@ -79,23 +108,38 @@ class TwinRecord(NamedTuple):
 
     Empty until every replica has all clones, and no other new part but inserts on the way to hot."""
     dropping: tuple[str, ...]
-    """The parts of the source for which a DROP PART was executed, or was about to be."""
+    """The parts of the source for which a DROP PART was about to be executed, so that each may be dropped."""
     began: int
     """When the run was about to execute the first statement, in milliseconds since 1970."""
     merges_stopped: bool = False
     """Whether merges of both tables may be stopped on any replica because of this partition."""
     undoing: tuple[str, ...] = ()
     """Parts of the destination that were about to be dropped again: clones, and parts merged from clones."""
+    dropped: tuple[str, ...] = ()
+    """The parts of the source that were certainly dropped on every replica."""
+    marks: PairMarks | None = None
+    """The marks of both tables before the parts were read; None in records of earlier releases."""
+    released: tuple[str, ...] = ()
+    """Parts of the source that the record no longer lists: they were merged, and stay in the source."""
+    repairing: bool = False
+    """Whether a repair has begun to change the tables. From then on nothing is hidden from readers."""
 
     @property
     def is_verified(self) -> bool:
         """Whether every replica had every clone."""
         return bool(self.clones)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether no part was dropped or about to be dropped, so that the move can still be undone."""
+        return not self.dropping and not self.dropped
+
     def encode(self) -> bytes:
         """Return the data for the znode of the record."""
         fields: dict[str, Any] = self._asdict()
         fields["destination"] = self.destination.value
+        if self.marks is not None:
+            fields["marks"] = {side.value: self.marks.on(side)._asdict() for side in Side}
         return json.dumps(_ENVELOPE.around(fields), separators=(",", ":")).encode()
 
 
@@ -105,11 +149,30 @@ def contents(parts: Parts) -> dict[str, PartContent]:
 
 
 def parse_record(znode: Znode) -> TwinRecord:
-    """Parse the data of a record's znode. Raises FormatError."""
+    """Parse the data of a record's znode, also of earlier releases. Raises FormatError."""
     where = f"The data of {znode.path}"
-    fields = _RECORD.read(_ENVELOPE.parsed(znode.data, where), where)
-    texts = {name: tuple(fields.get(name, ())) for name in ("dropping", "undoing")}
-    return TwinRecord(**{**fields, **texts})
+    version = named_version(znode.data, (_OLDER_VERSION, VERSION))
+    envelope = _OLDER_ENVELOPE if version == _OLDER_VERSION else _ENVELOPE
+    fields = _RECORD.read(envelope.parsed(znode.data, where), where)
+    marks = fields.get("marks")
+    texts = {name: tuple(fields.get(name, ())) for name in _TEXTS}
+    record = TwinRecord(**{**fields, **texts, "marks": _marks_of(marks) if marks else None})
+    return _upgraded(record) if version == _OLDER_VERSION else record
+
+
+def _marks_of(fields: Mapping[str, Any]) -> PairMarks:
+    hot, cold = (
+        TableMarks(**{**fields[side.value], "patches": tuple(fields[side.value]["patches"])}) for side in Side
+    )
+    return PairMarks(hot, cold)
+
+
+def _upgraded(record: TwinRecord) -> TwinRecord:
+    """Return the record of an earlier release, which named each part before it dropped it.
+
+    Each part but the last was dropped before the record named the next one.
+    """
+    return record._replace(dropped=record.dropping[:-1], dropping=record.dropping[-1:])
 
 
 class StoredRecord(NamedTuple):
@@ -117,6 +180,15 @@ class StoredRecord(NamedTuple):
 
     record: TwinRecord
     version: int
+
+
+class Change(NamedTuple):
+    """A write of one record: its creation, replacement or removal."""
+
+    stored: StoredRecord | None
+    """The record as read or written last; None if the change creates it."""
+    record: TwinRecord | None
+    """The record afterwards; None if the change removes it."""
 
 
 def recorded_shard_paths(hot: ZnodeReader, root: str) -> list[str]:
@@ -153,42 +225,59 @@ class Records:
         """Return the ids of all partitions with a record, sorted."""
         return sorted(self._hot.children([self._folder])[0] or ())
 
-    def create(self, lease: Lease, partition_id: str, record: TwinRecord) -> StoredRecord:
-        """Create the record of the partition."""
-        ensure_path(self._hot, self._folder)
-        self._commit(lease, partition_id, Create(self.path(partition_id), record.encode()))
-        return StoredRecord(record, 0)
+    def commit(
+        self, lease: Lease, changes: Mapping[str, Change], more: Sequence[Op] = ()
+    ) -> dict[str, StoredRecord]:
+        """Write the records of several partitions; return those that exist afterwards, by partition id.
 
-    def replace(
-        self, lease: Lease, partition_id: str, stored: StoredRecord, record: TwinRecord
-    ) -> StoredRecord:
-        """Replace the record ``stored``."""
-        self._commit(lease, partition_id, SetData(self.path(partition_id), record.encode(), stored.version))
-        return StoredRecord(record, stored.version + 1)
+        Each change is a transaction of its own or together with others, within the limits of a multi. With
+        ``more``, all changes and these operations are a single transaction. Then the changes must fit one
+        transaction, as removals of records do. Without changes, ``more`` alone is written.
+        """
+        if any(change.stored is None for change in changes.values()):
+            ensure_path(self._hot, self._folder)
+        checks = lease.hot_checks
+        ops = {each: self._op(each, change) for each, change in changes.items()}
+        if more:
+            self._commit(lease, (*checks, *ops.values(), *more))
+        else:
+            for batch in pack(checks, ((each, [op]) for each, op in ops.items())):
+                self._commit(lease, batch.multi)
+        return {
+            each: StoredRecord(change.record, 0 if change.stored is None else change.stored.version + 1)
+            for each, change in changes.items()
+            if change.record is not None
+        }
 
-    def remove(self, lease: Lease, partition_id: str, stored: StoredRecord) -> None:
-        """Remove the record ``stored`` of a partition that is no longer between the tables."""
-        self._commit(lease, partition_id, Delete(self.path(partition_id), stored.version))
+    def _op(self, partition_id: str, change: Change) -> Op:
+        path, stored, record = self.path(partition_id), change.stored, change.record
+        if stored is None:
+            if record is None:
+                raise AssertionError(f"{path} is neither created nor removed")
+            return Create(path, record.encode())
+        if record is None:
+            return Delete(path, stored.version)
+        return SetData(path, record.encode(), stored.version)
 
     def path(self, partition_id: str) -> str:
         """Return the path of the record's znode in hot."""
         return f"{self._folder}/{partition_id}"
 
-    def _commit(self, lease: Lease, partition_id: str, op: Op) -> None:
-        checks = lease.hot_checks
-        outcome = self._hot.commit([(*checks, op)])[0]
+    def _commit(self, lease: Lease, multi: Multi) -> None:
+        checks = len(lease.hot_checks)
+        outcome = self._hot.commit([multi])[0]
         if isinstance(outcome, Committed):
             return
-        path = self.path(partition_id)
         if isinstance(outcome, Rejected):
-            raise_if_lease_lost(outcome, len(checks), self._shard_path)
+            path = multi[outcome.op_index].path if 0 <= outcome.op_index < len(multi) else self._folder
+            raise_if_lease_lost(outcome, checks, self._shard_path)
             raise_if_unwritable(self._hot, path, outcome)
             raise LeaseLost(
                 f"{path} has changed since this run read it: {outcome.reason.value}",
                 remedy="Another run took over the shard path; run again",
             )
         raise EnsembleError(
-            f"It is not known whether {path} was written: {outcome.cause}",
+            f"It is not known whether {multi[checks].path} was written: {outcome.cause}",
             remedy="Run again: the next run compares the record with the servers",
         )
 

@@ -53,7 +53,6 @@ def unknown_state(problem: str, path: str) -> Refusal:
     return Refusal(
         GateName.TWIN_KNOWN,
         problem,
-        "Nothing was dropped because of it. Compare the parts of both tables on every replica, and drop by"
-        f" name only parts whose rows are all in the other table. Only then delete the znode {path} of hot,"
-        " and run again",
+        "Nothing was dropped because of it. Run twin_repair with the kind unknown, in check mode first: it"
+        f" compares the rows of both tables, and removes the record {path} of hot once no row is in both",
     )

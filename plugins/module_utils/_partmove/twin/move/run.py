@@ -5,25 +5,33 @@
 """A run over the partitions of a shard path whose table has a cold twin, in either direction.
 
 The run finds the two tables on every replica in hot, gives an outcome where reading is enough, and takes the
-lease. Then it moves one partition after the other, so that each is in both tables as briefly as possible.
+lease. Then it finishes the records of earlier runs, also of partitions that it was not asked for, and moves
+the requested partitions in groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from ...errors import FormatError, PartMoveError
+from ...errors import EnsembleError, FormatError, PartMoveError
+from ...gates.gate import Refusal
 from ...journal.port import Journal
-from ...lease.lease import Lease, LeaseKeeper
+from ...lease.held_lease import Leases
+from ...lease.lease import Lease
 from ...run.pace import Pace, UnlimitedPace
 from ...run.shard_run import ShardRun
 from ...tree.ports import Clock, ZnodeStore
 from .classify import TwinState, classify_unrecorded
 from .gates import refuse_tables, server_failed
+from .group import Group
+from .group_move import GroupMove
+from .hot_znodes import count_hot_znodes
+from .ledgers import Ledgers
 from .merges import restart_merges_left_stopped
 from .partition import TwinOptions, TwinShard
-from .partition_move import PartitionMove
+from .progress import Progress
+from .readers import NoReaders, Readers
 from .record import Records, StoredRecord
 from .refusals import Refused, absent
 from .report import TwinReport
@@ -32,17 +40,40 @@ from .simulated_servers import SimulatedServers
 from .tables import Side, TwinTables
 
 _QUERY_BATCH = 50
-"""How many partitions one query asks a server about, which bounds queries and memory."""
+"""The most partitions of a group, and of a query to a server, which bounds queries, statements and memory."""
+
+
+class OpenReaders(Protocol):
+    """Opens the port to readers."""
+
+    def __call__(self, shard: TwinShard, *, has_records: bool, executed: list[str] | None) -> Readers:
+        """Return the port for a shard path under its lease.
+
+        has_records: whether an earlier run has left records.
+        executed: in check mode, the list to append statements to, instead of executing them.
+        """
+
+
+def without_readers(shard: TwinShard, *, has_records: bool, executed: list[str] | None) -> Readers:
+    """Return a port that hides nothing."""
+    del shard, has_records, executed
+    return NoReaders()
 
 
 class TwinMoveContext(NamedTuple):
-    """The ports of a run. In check mode ``hot`` must be an overlay; the run itself simulates the servers."""
+    """The ports of a run. In check mode ``hot`` must be an overlay; the run itself simulates the servers.
+
+    readers, ledgers: open the ports to readers and to the ledger for a shard path under its lease. Neither
+    has a default: a caller that forgets the ledger would move partitions that no audit can find lost.
+    """
 
     hot: ZnodeStore
     clock: Clock
     journal: Journal
-    leases: LeaseKeeper
+    leases: Leases
     servers: TwinServers
+    readers: OpenReaders
+    ledgers: Ledgers
     pace: Pace = UnlimitedPace()
     check_mode: bool = False
 
@@ -54,7 +85,8 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
         self, context: TwinMoveContext, destination: Side, options: TwinOptions, report: TwinReport
     ) -> None:
         if context.check_mode:
-            context = context._replace(servers=SimulatedServers(context.servers, report.statements))
+            servers = SimulatedServers(context.servers, report.statements)
+            context = context._replace(servers=servers)
         super().__init__(context, report)
         self._destination = destination
         self._options = options
@@ -117,12 +149,18 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
         except FormatError:
             raise
         except PartMoveError as error:
-            self._report.defer_open(requested, server_failed(error))
+            self._defer(requested, server_failed(error))
             return False
         refusal = refuse_tables(path, self._tables)
         if refusal is not None:
-            self._report.defer_open(requested, refusal)
+            self._defer(requested, refusal)
         return refusal is None
+
+    def _defer(self, requested: Sequence[str], refusal: Refusal) -> None:
+        """Defer the requested partitions, and leave the records of all others."""
+        self._report.defer_open(requested, refusal)
+        others = {*self._records.partition_ids()} - {*requested}
+        self._report.unfinished.update(dict.fromkeys(sorted(others), refusal))
 
     def _decide_unrecorded(self, partition_ids: Sequence[str]) -> None:
         """Give an outcome to partitions that are at the destination, or in neither table."""
@@ -137,27 +175,48 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
                 self._report.deferred[each] = absent()
 
     def _has_work(self, requested: Sequence[str]) -> bool:
-        # A killed run may have left merges stopped, whatever partitions this run is asked for.
-        return super()._has_work(requested) or any(
-            stored.record.merges_stopped for stored in self._recorded.values()
-        )
+        # A killed run may have left records of any partition, and merges stopped.
+        return super()._has_work(requested) or bool(self._recorded)
 
     def _work_under_lease(self, lease: Lease, partition_ids: Sequence[str]) -> None:
-        shard = self._shard_under(lease)
+        try:
+            shard = self._shard_under(lease)
+        except (EnsembleError, FormatError):
+            raise
+        except PartMoveError as error:
+            self._defer(partition_ids, server_failed(error))
+            return
+        executed = self._report.statements if self._context.check_mode else None
+        readers = self._context.readers(shard, has_records=bool(self._recorded), executed=executed)
+        try:
+            self._move(shard._replace(readers=readers), partition_ids)
+        finally:
+            self._report.readers = readers.seen()
+        if not self._context.check_mode and (self._report.moved or self._report.finished):
+            names = [each.replica.name for each in self._tables]
+            self._report.hot_znodes = count_hot_znodes(self._context.hot, self._report.shard_path, names)
+
+    def _move(self, shard: TwinShard, partition_ids: Sequence[str]) -> None:
+        """Finish the records of earlier runs, and move the partitions in groups."""
         records = self._records.read(self._records.partition_ids())
+        others = sorted(records.keys() - {*partition_ids, *self._report.unfinished})
         try:
             self._report.merges_started |= restart_merges_left_stopped(shard, records)
         except Refused as refused:
             self._report.defer_open(partition_ids, refused.refusal)
+            self._report.unfinished.update(dict.fromkeys(others, refused.refusal))
             return
-        for query_batch in _query_batches(partition_ids):
-            for batch in self._paced(query_batch):
-                self._work_on_batch(shard, batch)
+        for finishing, ids in ((True, others), (False, partition_ids)):
+            for query_batch in _query_batches(ids):
+                for batch in self._paced(query_batch):
+                    self._move_group(shard, batch, finishing=finishing)
 
     def _shard_under(self, lease: Lease) -> TwinShard:
-        context = self._context
+        """Return what the groups share, with the ledger. Raises PartMoveError."""
+        context, path = self._context, self._report.shard_path
+        ledger = context.ledgers.open(context.hot, context.leases.root, path, self._tables)
         return TwinShard(
-            self._report.shard_path,
+            path,
             context.hot,
             context.clock,
             context.journal,
@@ -166,17 +225,17 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
             lease,
             self._tables,
             self._options,
+            ledger=ledger,
         )
 
-    def _work_on_batch(self, shard: TwinShard, partition_ids: Sequence[str]) -> None:
+    def _move_group(self, shard: TwinShard, partition_ids: Sequence[str], *, finishing: bool) -> None:
         records = self._records.read(partition_ids)
-        try:
-            activity = [shard.servers.activity(tables, partition_ids) for tables in shard.tables]
-        except PartMoveError as error:
-            self._report.defer_open(partition_ids, server_failed(error))
-            return
-        for each in partition_ids:
-            PartitionMove(shard, self._destination, each, self._report, records.get(each)).carry_out(activity)
+        members = [
+            Progress(each, self._destination, records.get(each), finishing=finishing)
+            for each in partition_ids
+            if not finishing or each in records
+        ]
+        GroupMove(Group(shard, self._report, members)).carry_out()
 
 
 def _query_batches(partition_ids: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -13,8 +13,8 @@ from ...errors import NoSuchTable
 from ...formats.layout import ShardLayout
 from ...tree.ports import ZnodeReader
 from ...zip_strict import zip_strict
-from .statements import AttachPartition, DropPart, SetMerges
-from .tables import ActivityInProgress, PartsOf, Side, TwinReplica, TwinTables
+from .statements import AttachPartitions, DropParts, SetMerges
+from .tables import ActivityInProgress, KnownClones, PairMarks, PartsOf, Side, TwinReplica, TwinTables
 
 
 class TwinServers(Protocol):
@@ -38,16 +38,30 @@ class TwinServers(Protocol):
         Raises NotPermitted if the user does not see all rows of the parts.
         """
 
-    def attach(self, statement: AttachPartition) -> str:
-        """Execute the statement, and wait for all replicas.
+    def marks(self, tables: TwinTables, partition_ids: Sequence[str]) -> PairMarks:
+        """Return the marks of both tables, and what is queued for these partitions."""
 
-        The server does not clone a part again that an earlier ATTACH cloned. Returns "" after success, or the
-        reason if the server reports that the statement had no effect. Raises NotPermitted if the user lacks a
-        right to this statement, or to the DROP PART that follows.
+    def known_clones(
+        self, tables: TwinTables, side: Side, since: Mapping[str, int]
+    ) -> Mapping[str, KnownClones]:
+        """Return the parts in the table of the side that an ATTACH made, for each partition.
+
+        since: partition id → number of the newest log entry before the ATTACH, -1 if it is unknown.
         """
 
-    def drop(self, statement: DropPart) -> bool:
-        """Execute the statement, and wait for all replicas. False if the server reports no effect."""
+    def attach(self, statement: AttachPartitions) -> str:
+        """Execute the statement, and wait for all replicas.
+
+        Returns "" after success, or the reason if the server reports that it refused a partition; partitions
+        before that one are cloned. Raises NotPermitted, with nothing cloned, if the user lacks a right to
+        this statement, or to the DROP PART that follows.
+        """
+
+    def drop(self, statement: DropParts) -> bool:
+        """Execute the statement, and wait for all replicas.
+
+        False if the server reports that it refused to drop a part; the parts before that one are dropped.
+        """
 
     def set_merges(self, statement: SetMerges) -> None:
         """Execute the statement. Stopping also cancels the merges and mutations in progress."""

@@ -15,8 +15,18 @@ from collections.abc import Mapping, Sequence
 
 from ...formats.names import parse_names
 from .servers import TwinServers
-from .statements import AttachPartition, DropPart, SetMerges, Statement
-from .tables import ActivityInProgress, Parts, PartsOf, Side, TwinPart, TwinReplica, TwinTables
+from .statements import AttachPartitions, DropParts, SetMerges, Statement
+from .tables import (
+    ActivityInProgress,
+    KnownClones,
+    PairMarks,
+    Parts,
+    PartsOf,
+    Side,
+    TwinPart,
+    TwinReplica,
+    TwinTables,
+)
 
 _WHERE = "system.parts"
 
@@ -54,27 +64,37 @@ class SimulatedServers:
         """Return a constant for all parts: a simulated clone has no rows to read."""
         return "not read in check mode"
 
-    def attach(self, statement: AttachPartition) -> str:
-        """Add a clone, with a new block number, of each source part that the destination has no equal of."""
+    def marks(self, tables: TwinTables, partition_ids: Sequence[str]) -> PairMarks:
+        """Return the answer of the server."""
+        return self._servers.marks(tables, partition_ids)
+
+    def known_clones(
+        self, tables: TwinTables, side: Side, since: Mapping[str, int]
+    ) -> Mapping[str, KnownClones]:
+        """Return the answer of the server."""
+        return self._servers.known_clones(tables, side, since)
+
+    def attach(self, statement: AttachPartitions) -> str:
+        """Add a clone, with a new block number, of each part of the source."""
         self._execute(statement)
-        partition_id, destination = statement.partition_id, statement.destination
-        parts = self.parts(statement.tables, [partition_id])[partition_id]
-        present = parts.on(destination)
-        present_contents = {part.content for part in present}
-        names = [part.name for part in (*present, *parts.past(destination))]
-        last = max((name.max_block for name in parse_names(names, partition_id, _WHERE)), default=0)
-        for part in parts.on(destination.other):
-            if part.content not in present_contents:
-                last += 1
-                (name,) = parse_names([part.name], partition_id, _WHERE)
-                clone = part._replace(name=f"{partition_id}_{last}_{last}_{name.level}")
-                self._added[destination, partition_id].append(clone)
+        found = self.parts(statement.tables, statement.partition_ids)
+        for each in statement.partition_ids:
+            self._clone(each, statement.destination, found[each])
         return ""
 
-    def drop(self, statement: DropPart) -> bool:
-        """Remove the part from its table."""
+    def _clone(self, partition_id: str, destination: Side, parts: PartsOf) -> None:
+        names = [part.name for part in (*parts.on(destination), *parts.past(destination))]
+        last = max((name.max_block for name in parse_names(names, partition_id, _WHERE)), default=0)
+        for part in parts.on(destination.other):
+            last += 1
+            (name,) = parse_names([part.name], partition_id, _WHERE)
+            clone = part._replace(name=f"{partition_id}_{last}_{last}_{name.level}")
+            self._added[destination, partition_id].append(clone)
+
+    def drop(self, statement: DropParts) -> bool:
+        """Remove the parts from their table."""
         self._execute(statement)
-        self._dropped[statement.side].add(statement.part)
+        self._dropped[statement.side].update(statement.parts)
         return True
 
     def set_merges(self, statement: SetMerges) -> None:

@@ -12,35 +12,42 @@ from ...formats.sql import literal
 from .tables import Side, TwinTables
 
 
-class AttachPartition(NamedTuple):
-    """Clones the parts of a partition from the source table into the destination, by hard links.
+class AttachPartitions(NamedTuple):
+    """Clones the parts of partitions from the source table into the destination, by hard links.
 
-    The server of ``tables`` executes the statement, and all replicas follow.
+    The server of ``tables`` executes the statement, and all replicas follow. Servers clone one partition
+    after the other, each with all its parts or none, and stop at the first partition that they refuse.
     """
 
     tables: TwinTables
     destination: Side
-    partition_id: str
+    partition_ids: tuple[str, ...]
 
     @property
     def sql(self) -> str:
         """The SQL text."""
         to, source = self.tables.on(self.destination), self.tables.on(self.destination.other)
-        partition = literal(self.partition_id)
-        return f"ALTER TABLE {to.sql_name} ATTACH PARTITION ID {partition} FROM {source.sql_name}"
+        commands = (
+            f"ATTACH PARTITION ID {literal(each)} FROM {source.sql_name}" for each in self.partition_ids
+        )
+        return f"ALTER TABLE {to.sql_name} {', '.join(commands)}"
 
 
-class DropPart(NamedTuple):
-    """Drops an active part from one of the two tables; all replicas follow."""
+class DropParts(NamedTuple):
+    """Drops active parts from one of the two tables by name; all replicas follow.
+
+    Servers drop one part after the other, and stop at the first part that they refuse to drop.
+    """
 
     tables: TwinTables
     side: Side
-    part: str
+    parts: tuple[str, ...]
 
     @property
     def sql(self) -> str:
         """The SQL text."""
-        return f"ALTER TABLE {self.tables.on(self.side).sql_name} DROP PART {literal(self.part)}"
+        commands = (f"DROP PART {literal(each)}" for each in self.parts)
+        return f"ALTER TABLE {self.tables.on(self.side).sql_name} {', '.join(commands)}"
 
 
 class SetMerges(NamedTuple):
@@ -56,4 +63,4 @@ class SetMerges(NamedTuple):
         return f"SYSTEM {'START' if self.allowed else 'STOP'} MERGES {self.tables.on(self.side).sql_name}"
 
 
-Statement = Union[AttachPartition, DropPart, SetMerges]
+Statement = Union[AttachPartitions, DropParts, SetMerges]

@@ -72,6 +72,10 @@ class TwinTable(NamedTuple):
     active_replicas: int
     problem: str = ""
     """Why a move cannot use the table, for example because it has no session; "" if a move can."""
+    replicas: tuple[str, ...] = ()
+    """Names of the replicas that the ensemble of the table registers; empty if the version hides them."""
+    is_lost: bool = False
+    """Whether the ensemble no longer has the znodes of the table, which ``problem`` says too."""
 
     @property
     def place(self) -> str:
@@ -127,6 +131,48 @@ class ActivityInProgress(NamedTuple):
     """Disk → why the server makes no hard links there, for people. The key "" stands for every disk."""
 
 
+class TableMarks(NamedTuple):
+    """Values of a table on a replica that change if a statement changes its structure or its rows."""
+
+    structure: str
+    """Digest of the definition, which both tables of a pair have in common."""
+    mutation: str
+    """The id of the newest mutation, finished or not; "" without any."""
+    patches: tuple[str, ...]
+    """Names of the active patch parts, sorted: rows that lightweight updates have changed."""
+    log: int
+    """The number of the newest entry of the replication log; -1 if it is unknown."""
+
+
+class PairMarks(NamedTuple):
+    """The marks of both tables of a replica, from a single read."""
+
+    hot: TableMarks
+    cold: TableMarks
+    queued: Mapping[str, Sequence[str]] = MappingProxyType({})
+    """Partition id → statements of others that a replica has still to carry out there, for people.
+
+    The key "" stands for every partition."""
+
+    def on(self, side: Side) -> TableMarks:
+        """Return the marks of the table of the side."""
+        return self.hot if side is Side.HOT else self.cold
+
+
+class KnownClones(NamedTuple):
+    """The parts of a partition that an ATTACH made in a table, as its ensemble shows them."""
+
+    names: frozenset[str]
+    """Names of the parts as the ATTACH made them. Merges and mutations may have taken them since."""
+    complete: bool
+    """Whether no further part was made by an ATTACH since the record."""
+    blocks: Mapping[str, str] = MappingProxyType({})
+    """Name of each clone that has a block znode → hash in the name of that znode, in lower case."""
+
+
+NO_CLONES_KNOWN = KnownClones(frozenset(), complete=False)
+
+
 class PartsOf(NamedTuple):
     """The active parts of a partition in both tables of a replica, by name."""
 
@@ -135,6 +181,8 @@ class PartsOf(NamedTuple):
     hot_past: Parts = ()
     """Parts that are no longer active, as long as the server lists them."""
     cold_past: Parts = ()
+    clones: KnownClones | None = None
+    """What the ensemble of the destination shows of clones; None if a run did not need to ask."""
 
     def on(self, side: Side) -> Parts:
         """Return the active parts in the table of the side."""

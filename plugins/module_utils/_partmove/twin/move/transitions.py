@@ -4,7 +4,7 @@
 
 """The states of a partition between its two tables, and where the step of each state leads.
 
-`PartitionMove` follows this table: each state has exactly one step, and a run takes steps until a state has
+`GroupMove` follows this table: each state has exactly one step, and a run takes steps until a state has
 none. The tests compare every step of random schedules with ``leads_to``.
 """
 
@@ -28,22 +28,10 @@ class Transition(NamedTuple):
 
 
 _S = TwinState
-_AFTER_ATTACH = frozenset(
-    {
-        _S.AT_SOURCE,
-        _S.RECORDED,
-        _S.STALE,
-        _S.UNDOING,
-        _S.ATTACHED,
-        _S.DROPPED_PARTLY,
-        _S.DROPPED,
-        _S.MERGED,
-        _S.UNKNOWN,
-    }
-)
-_AFTER_DROP = frozenset({_S.DROPPED_PARTLY, _S.DROPPED, _S.MERGED, _S.UNKNOWN})
-_NO_RECORD = frozenset({_S.AT_SOURCE, _S.AT_DESTINATION})
+_ANY_ATTACHED = frozenset({_S.ATTACHED, _S.DROPPED_PARTLY, _S.DROPPED, _S.MERGED, _S.CHANGED, _S.UNKNOWN})
+_NO_RECORD = frozenset({_S.AT_SOURCE, _S.AT_DESTINATION, _S.ABSENT})
 """After a record in the other direction ends, the partition may already be at the destination of this run."""
+_NOT_VERIFIED = frozenset({_S.RECORDED, _S.CLONED, _S.STALE, _S.UNDOING, _S.UNKNOWN})
 
 TRANSITIONS: Mapping[TwinState, Transition] = {
     _S.ABSENT: Transition("No record; neither table has the partition.", "Defer the partition."),
@@ -52,44 +40,56 @@ TRANSITIONS: Mapping[TwinState, Transition] = {
     ),
     _S.AT_SOURCE: Transition(
         "No record; the source has the partition.",
-        "Ask the gates, write the record, execute ATTACH and verify the clones as for `RECORDED`.",
-        _AFTER_ATTACH,
+        "Ask the gates, write the record and execute ATTACH.",
+        _NOT_VERIFIED | _NO_RECORD,
     ),
     _S.RECORDED: Transition(
-        "A record without clones; the source is as recorded.",
-        "Execute ATTACH, read every replica, record the clones and drop the recorded parts. Undo the ATTACH"
-        " if the new parts differ from the record.",
-        _AFTER_ATTACH | _NO_RECORD,
+        "A record without clones; the source is as recorded, and the destination has no new part that may be"
+        " a clone.",
+        "Execute ATTACH. If it was in vain, remove the record.",
+        _NOT_VERIFIED | _NO_RECORD,
+    ),
+    _S.CLONED: Transition(
+        "A record without clones; the source is as recorded, and new parts of the destination may be clones.",
+        "Compare every replica, record the clones, read the marks of both tables again and drop the recorded"
+        " parts. Undo the ATTACH if the new parts differ from the record or the marks have changed.",
+        _NOT_VERIFIED | _ANY_ATTACHED | _NO_RECORD,
     ),
     _S.STALE: Transition(
-        "A record without clones; the source has changed. On the way to hot also: nothing is new there.",
+        "A record without clones; the source has changed.",
         "Drop the clones by their names, and remove the record.",
-        _NO_RECORD | {_S.UNDOING},
+        _NOT_VERIFIED | _NO_RECORD,
     ),
     _S.UNDOING: Transition(
         "A record without clones that names parts to drop again.",
         "Drop the rest of these parts, and remove the record.",
-        _NO_RECORD | {_S.RECORDED, _S.STALE, _S.UNDOING},
+        _NOT_VERIFIED | _NO_RECORD,
     ),
     _S.ATTACHED: Transition(
         "A record with clones; the source has every recorded part.",
-        "Drop each recorded part of the source by its name.",
-        _AFTER_DROP | {_S.ATTACHED},
+        "Read the marks of both tables again, and drop each recorded part of the source by its name. Drop the"
+        " clones instead if the marks have changed.",
+        _ANY_ATTACHED | _NOT_VERIFIED | _NO_RECORD,
+    ),
+    _S.CHANGED: Transition(
+        "A record with clones, and no part was dropped; a mutation has rewritten a recorded part or a clone.",
+        "Drop the clones by their names, and remove the record.",
+        _NOT_VERIFIED | _NO_RECORD,
     ),
     _S.DROPPED_PARTLY: Transition(
         "A record with clones; some recorded parts are dropped.",
         "Drop the remaining recorded parts by their names.",
-        _AFTER_DROP,
+        _ANY_ATTACHED,
     ),
     _S.MERGED: Transition(
         "A record with clones; a merge in the source took recorded parts.",
         "Drop the clones of these parts by their names, and take the parts out of the record.",
-        _AFTER_DROP | _NO_RECORD | {_S.ATTACHED},
+        _ANY_ATTACHED | _NO_RECORD,
     ),
     _S.DROPPED: Transition(
         "A record with clones; every recorded part is gone from the source on every replica.",
         "Remove the record.",
-        _NO_RECORD | {_S.ABSENT},
+        _NO_RECORD,
     ),
     _S.UNKNOWN: Transition("The parts fit no other state.", "Report the partition as failed; do nothing."),
 }

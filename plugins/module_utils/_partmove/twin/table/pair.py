@@ -15,9 +15,12 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from ...errors import PartMoveError
+from ...formats.inner_tables import INNER_REMEDY, inner_reason, is_inner
 from ...text import count_of, first_few
 from ..move.gates import refuse_tables
 from ..move.tables import Side, TwinReplica, TwinTable, TwinTables
+from .exchange_record import ServerMoment
+from .older_inserts import InsertsInProgress
 
 TABLE = "{table}"
 """Placeholder, in the name of a twin, for the name of its table."""
@@ -91,8 +94,23 @@ class PairServers(Protocol):
     def contents(self, pair: TablePair) -> PairContents:
         """Return the contents of the tables at home and away, read at the same moment."""
 
-    def older_inserts(self, pair: TablePair, seconds: float) -> int:
-        """Return how many inserts in progress on the server began more than ``seconds`` ago."""
+    def queued_inserts(self, pair: TablePair) -> Sequence[str]:
+        """Return the asynchronous inserts into the two tables that wait to be written; for people.
+
+        They keep the table that had the name: after an exchange they fail, or go to the other table.
+        """
+
+    def require_rights(self, found: LocatedTables) -> None:
+        """Raise NotPermitted unless the user may execute all statements of a move; changes nothing.
+
+        Rights that the server reports in no other way are verified only when they are needed.
+        """
+
+    def moment(self, pair: TablePair) -> ServerMoment:
+        """Return the current moment by the clocks of the server."""
+
+    def inserts_in_progress(self, pair: TablePair, since: ServerMoment) -> InsertsInProgress:
+        """Return what may insert on the server; of statements, those that began before the moment."""
 
 
 class TableContents(NamedTuple):
@@ -128,6 +146,23 @@ def as_twin_tables(pair: TablePair, at: Side) -> TwinTables:
     """Return the pair for moves of partitions: ``hot`` is the table of side ``at``, with the name."""
     hot, cold = pair.at(at), pair.at(at.other)
     return TwinTables(pair.replica, pair.server, hot, cold, at)
+
+
+def refuse_hindrances(server: str, reasons: Sequence[str]) -> None:
+    """Raise PartMoveError if names may not be exchanged on a server now. ``reasons``: why, for people."""
+    if reasons:
+        raise PartMoveError(
+            f"{server}: the names are not exchanged, as {first_few(reasons)}",
+            remedy="Wait until that is done, and run again. While clients insert asynchronously into the"
+            " table, let them pause, or insert with async_insert = 0",
+        )
+
+
+def refuse_inner_tables(found: Sequence[LocatedTables]) -> None:
+    """Raise PartMoveError if the table is the inner table of a view."""
+    for each in found:
+        if is_inner(each.home.name):
+            raise PartMoveError(f"{each.server}: {inner_reason(str(each.home))}", remedy=INNER_REMEDY)
 
 
 def refuse_databases(found: Sequence[LocatedTables]) -> None:

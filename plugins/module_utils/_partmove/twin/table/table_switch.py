@@ -24,7 +24,9 @@ A run that is killed at any point leaves one of these states, and the next run c
 Why nothing is lost: an exchange moves no row. An insert goes to the table that has the name on its replica
 when the insert begins, and stays in this table, however late it ends and whatever the names are by then. Both
 tables replicate by their places, so no replica misses the insert. Rows in the table without the name are
-moved by partition after the exchange, with the same safety as any partition, in every run of the module.
+moved by partition after the exchange, with the same safety as any partition, in every run of the module. A
+record of the exchange tells each run which inserts are older (`exchange_record`), so that a move is finished
+only once no row can come to the table without the name any more.
 
 Why a statement never reaches the wrong table: statements of moves contain names. Names are exchanged only
 under the lease of the shard path, and only without any record, so no partition is between the tables.
@@ -32,8 +34,7 @@ under the lease of the shard path, and only without any record, so no partition 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...errors import PartMoveError
@@ -41,24 +42,29 @@ from ...gates.names import GateName
 from ...journal.events import Event
 from ...lease.lease import Lease, confirm_lease
 from ...text import first_few
+from ..ledger.moves import close_ledger
 from ..move.partition import TwinOptions
 from ..move.record import Records, refuse_records
 from ..move.report import TwinReport
 from ..move.run import TwinMoveContext, TwinRun
 from ..move.servers import read_replicas
 from ..move.tables import Side
+from .exchange_record import ReplicaExchange
+from .exchange_watch import ExchangeWatch
 from .pair import (
     LocatedTables,
     PairContents,
     PairServers,
-    TableContents,
     TableName,
     TablePair,
     describe_difference,
     locate_name,
     refuse_databases,
+    refuse_hindrances,
+    refuse_inner_tables,
     refuse_pairs,
 )
+from .switch_report import Exchanged, FinalCounts, TableSwitchReport
 
 STAYS_FOR_NOW = frozenset(
     {GateName.OLD_ENOUGH, GateName.TWIN_AT_REST, GateName.TWIN_EVEN, GateName.CLONES_EQUAL}
@@ -68,27 +74,6 @@ _READS = 20
 _READ_AGAIN_SECONDS = 0.5
 
 
-class Exchanged(NamedTuple):
-    """The exchange on one replica, executed or, in check mode, simulated."""
-
-    replica: str
-    server: str
-    statement: str
-
-
-class FinalCounts(NamedTuple):
-    """The contents of the tables of a replica at the end of the run, and before the names were exchanged."""
-
-    replica: str
-    server: str
-    with_name: TableContents
-    without_name: TableContents
-    before: PairContents | None
-    """The earlier contents of the tables that now are with and without the name; None without an exchange."""
-    older_inserts: int
-    """Inserts in progress that began before the exchange, and may still end in the table without the name."""
-
-
 class Target(NamedTuple):
     """The desired place of the name."""
 
@@ -96,22 +81,6 @@ class Target(NamedTuple):
     """The name of a twin, with the placeholder for the name of its table."""
     desired: Side
     """HOT for the table at home, in the default ensemble; COLD for the table away."""
-
-
-@dataclass
-class TableSwitchReport:
-    """The outcome for the table of a shard."""
-
-    shard_path: str
-    name: str = ""
-    exchanged: list[Exchanged] = field(default_factory=list)
-    before: TwinReport | None = None
-    """Partitions moved away from the name, before the exchange."""
-    after: TwinReport | None = None
-    """Partitions moved to the name, after the exchange."""
-    final_counts: list[FinalCounts] = field(default_factory=list)
-    differing: str = ""
-    """Which replicas had different parts at the end; empty if none had."""
 
 
 class TableSwitch:
@@ -133,7 +102,8 @@ class TableSwitch:
         self._options = options
         self._path = report.shard_path
         self.report = report
-        self._began = 0.0
+        self._watch = ExchangeWatch(context, servers, report.shard_path, names.desired)
+        self._older: Mapping[str, Sequence[str]] = {}
         self._contents_before: dict[str, PairContents] = {}
 
     def find_tables(self) -> bool:
@@ -143,7 +113,10 @@ class TableSwitch:
         twins may be created. Raises PartMoveError if the names can never be exchanged.
         """
         found = self._locate()
+        refuse_inner_tables(found)
         refuse_databases(found)
+        for each in found:
+            self._servers.require_rights(each)
         pairs = [each.pair for each in found if each.pair is not None]
         if len(pairs) == len(found):
             self.report.name = str(refuse_pairs(self._path, pairs, self._twin)[0])
@@ -194,6 +167,11 @@ class TableSwitch:
         finally:
             self._context.leases.release(lease)
 
+    def await_older_inserts(self, wait_seconds: float) -> None:
+        """Wait until no insert can come to the table without the name any more, or for this time."""
+        if self.has_desired_name:
+            self._older = self._watch.settle(self._pairs(), wait_seconds)
+
     def move_after(self) -> None:
         """Move the partitions left in the table without the name to the table with the name."""
         self.report.after = TwinReport(self._path)
@@ -209,10 +187,9 @@ class TableSwitch:
                 break
             if attempt + 1 < _READS:
                 self._context.clock.sleep(_READ_AGAIN_SECONDS)
-        elapsed = self._context.clock.now() - self._began if self._began else None
-        self.report.final_counts = [self._counts_of(pair, both, elapsed) for pair, both in zip(pairs, found)]
+        self.report.final_counts = [self._counts_of(pair, both) for pair, both in zip(pairs, found)]
 
-    def _counts_of(self, pair: TablePair, both: PairContents, elapsed: float | None) -> FinalCounts:
+    def _counts_of(self, pair: TablePair, both: PairContents) -> FinalCounts:
         at = locate_name(pair, self._twin).at
         before = self._contents_before.get(pair.replica.name)
         return FinalCounts(
@@ -220,7 +197,7 @@ class TableSwitch:
             pair.server,
             *_with_name_first(both, at),
             None if before is None else _with_name_first(before, at),
-            0 if elapsed is None else self._servers.older_inserts(pair, elapsed),
+            self._older.get(pair.replica.name),
         )
 
     def _move(self, report: TwinReport, destination: Side) -> None:
@@ -236,13 +213,10 @@ class TableSwitch:
         pairs = self._pairs()
         self.report.name = str(refuse_pairs(self._path, pairs, self._twin)[0])
         for pair in pairs:
-            reasons = self._servers.hindrances(pair)
-            if reasons and not self._check_mode:
-                raise PartMoveError(
-                    f"{pair.server}: the names are not exchanged, as {first_few(reasons)}",
-                    remedy="Wait until that is done, and run again",
-                )
+            self._refuse_hindrances(pair, self._servers.hindrances(pair))
         self._contents_before = {each.replica.name: self._servers.contents(each) for each in pairs}
+        if self._desired is Side.COLD:
+            close_ledger(self._context.hot, self._context.leases.root, self._path, lease)
         for each in pairs:
             # Executing the statement twice would exchange the names back, so the names are read right before.
             pair = self._read_again(each)
@@ -253,11 +227,17 @@ class TableSwitch:
             statement = self._servers.exchange_statement(pair)
             self.report.exchanged.append(Exchanged(pair.replica.name, pair.server, statement))
 
+    def _refuse_hindrances(self, pair: TablePair, reasons: Sequence[str]) -> None:
+        if not self._check_mode:
+            refuse_hindrances(pair.server, reasons)
+
     def _exchange_one(self, lease: Lease, pair: TablePair, replicas: int) -> None:
         confirm_lease(self._context.hot, lease, self._path)
-        self._began = self._began or self._context.clock.now()
         place = {"shard_path": self._path, "replica": pair.replica.name, "table": self.report.name}
         self._context.journal.record(Event.EXCHANGING, [{**place, "place": pair.at(self._desired).place}])
+        # Until the moment of this exchange is known, everything that runs counts as older.
+        self._watch.records.update(lease, lambda record: record.without(pair.replica.name))
+        self._refuse_hindrances(pair, self._servers.queued_inserts(pair))
         try:
             self._servers.exchange(pair)
             is_done = locate_name(self._read_again(pair), self._twin).at is self._desired
@@ -265,6 +245,8 @@ class TableSwitch:
             raise self._exchange_error(pair, replicas, error.message) from error
         if not is_done:
             raise self._exchange_error(pair, replicas, "its names have not changed")
+        exchange = ReplicaExchange(self._servers.moment(pair), is_settled=False)
+        self._watch.records.update(lease, lambda record: record.having(pair.replica.name, exchange))
 
     def _exchange_error(self, pair: TablePair, replicas: int, reason: str) -> PartMoveError:
         """Return the error if a replica did not exchange its names, or if this is unknown."""

@@ -29,12 +29,14 @@ from .conftest import StoreMaker
 
 MULTI_READ = 22
 UNIMPLEMENTED = -6
+WATCH_EVENT = -1
 
 
 class OldServer:
     """Passes everything on to a server but multiRead: that is answered with an error, or not at all.
 
-    Either way the connection is closed then, as ZooKeeper 3.4 and 3.5 do.
+    Either way the connection is closed then, as ZooKeeper 3.4 and 3.5 do, after the answers to all
+    requests before.
     """
 
     def __init__(self, target: str, *, answers: bool) -> None:
@@ -70,20 +72,24 @@ class OldServer:
                 client = self._listener.accept()[0]
                 server = socket.create_connection(self._target)
                 self._sockets += [client, server]
+                # A permit for each answer that the client was sent.
+                answers = threading.Semaphore(0)
                 for pump in (self._requests, self._replies):
-                    thread = threading.Thread(target=pump, args=(client, server))
+                    thread = threading.Thread(target=pump, args=(client, server, answers))
                     self._threads.append(thread)
                     thread.start()
 
-    def _requests(self, client: socket.socket, server: socket.socket) -> None:
-        first = True
+    def _requests(self, client: socket.socket, server: socket.socket, answers: threading.Semaphore) -> None:
+        passed = 0
         with suppress(OSError), client.makefile("rb") as stream:
             while head := stream.read(4):
                 request = stream.read(*struct.unpack("!i", head))
-                if not (first or self.modern) and request[4:8] == struct.pack("!i", MULTI_READ):
+                if passed and not self.modern and request[4:8] == struct.pack("!i", MULTI_READ):
+                    for _each in range(passed):
+                        answers.acquire(timeout=60)
                     self._refuse(client, request[:4])
                     break
-                first = False
+                passed += 1
                 server.sendall(head + request)
         with suppress(OSError):
             server.shutdown(socket.SHUT_RDWR)
@@ -93,10 +99,13 @@ class OldServer:
         if self._answers:
             client.sendall(struct.pack("!i4sqi", 16, xid, 0, UNIMPLEMENTED))
 
-    def _replies(self, client: socket.socket, server: socket.socket) -> None:
-        with suppress(OSError):
-            while chunk := server.recv(65_536):
-                client.sendall(chunk)
+    def _replies(self, client: socket.socket, server: socket.socket, answers: threading.Semaphore) -> None:
+        with suppress(OSError), server.makefile("rb") as stream:
+            while head := stream.read(4):
+                reply = stream.read(*struct.unpack("!i", head))
+                client.sendall(head + reply)
+                if reply[:4] != struct.pack("!i", WATCH_EVENT):
+                    answers.release()
         with suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
 

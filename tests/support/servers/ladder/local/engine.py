@@ -16,7 +16,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 
-from support.servers.ladder.local.statement import gives_rows, into_file, on_one_line, refusal
+from support.servers.ladder.local.statement import (
+    explains_alter,
+    explanation_into_file,
+    gives_rows,
+    into_file,
+    on_one_line,
+    refusal,
+    without_own_format,
+)
 from support.servers.modern.engine import QueryFailed, quoted, setting_assignments
 
 _MAIN = "_Z24mainEntryClickHouseLocaliPPc"
@@ -106,17 +114,29 @@ class LocalEngine:
         return dict(zip(names, values, strict=True))
 
     def _run(self, sql: str, form: str = "TabSeparated") -> bytes:
-        rows = gives_rows(sql)
-        text = into_file(sql, form, self._answer) if rows else on_one_line(sql)
+        if explains_alter(sql):
+            # What is incomplete would go on with the FORMAT.
+            self._give(sql)
+            answer = self._give(explanation_into_file(sql, form, self._answer))
+            return without_own_format(sql, self._required(answer, sql))
+        if gives_rows(sql):
+            return self._required(self._give(into_file(sql, form, self._answer)), sql)
+        return self._give(on_one_line(sql)) or b""
+
+    def _give(self, text: str) -> bytes | None:
+        """Let the engine read the text, and return what the file of answers has then."""
         written = self._written.stat().st_size
         os.write(self._pipe, text.encode())
         self._next()
         answer = self._take_answer()
         if refused := refusal(self._written_since(written)):
             raise QueryFailed(refused)
-        if rows and answer is None:
+        return answer
+
+    def _required(self, answer: bytes | None, sql: str) -> bytes:
+        if answer is None:
             raise QueryFailed(f"the engine gave no answer and no reason: {sql}")
-        return answer or b""
+        return answer
 
     def _next(self) -> None:
         """End what the engine reads, and wait until it reads the next pipe."""

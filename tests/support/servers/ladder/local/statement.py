@@ -13,6 +13,10 @@ from support.servers.modern.engine import quoted
 
 _GIVES_ROWS = re.compile(r"[\s(]*(SELECT|WITH|SHOW|DESC|DESCRIBE|EXISTS|EXPLAIN|CHECK)\b", re.IGNORECASE)
 _FORMAT = re.compile(r"\bFORMAT\s+\w+\s*$", re.IGNORECASE)
+_EXPLAINS_ALTER = re.compile(r"\s*EXPLAIN\s+AST\s+ALTER\b", re.IGNORECASE)
+_OWN_FORMAT = "FORMAT Null"
+_TREE_OF_OWN_FORMAT = re.compile(rb',\s*\[" Identifier Null"\]')
+_END = re.compile(r"\s*(\bSETTINGS\s+\w+\s*=.*)?$", re.IGNORECASE | re.DOTALL)
 _INSERT = re.compile(r"\s*INSERT\b", re.IGNORECASE)
 
 _EXCEPTION = re.compile(r"^Received exception:\n(.*)", re.DOTALL | re.MULTILINE)
@@ -34,6 +38,23 @@ def into_file(sql: str, form: str, answer: Path) -> str:
     named = _FORMAT.search(text)
     query, form = (text[: named.start()], named[0]) if named else (text, f"FORMAT {form}")
     return f"{query.rstrip()}\nINTO OUTFILE {quoted(str(answer))} {form}"
+
+
+def explains_alter(sql: str) -> bool:
+    """Whether an ALTER in the statement would take INTO OUTFILE, and the first FORMAT, for its own."""
+    return _EXPLAINS_ALTER.match(sql) is not None
+
+
+def explanation_into_file(sql: str, form: str, answer: Path) -> str:
+    """Do as `into_file` does for what `explains_alter`. The ALTER gets a FORMAT if it has none."""
+    # SETTINGS come last.
+    text = sql if _FORMAT.search(sql) else _END.sub(rf" {_OWN_FORMAT} \1", sql, count=1).rstrip()
+    return f"{text}\nINTO OUTFILE {quoted(str(answer))} FORMAT {form}"
+
+
+def without_own_format(sql: str, answer: bytes) -> bytes:
+    """The answer in JSONCompact without the FORMAT that `explanation_into_file` added."""
+    return answer if _FORMAT.search(sql) else _TREE_OF_OWN_FORMAT.sub(b"", answer)
 
 
 def on_one_line(sql: str) -> str:

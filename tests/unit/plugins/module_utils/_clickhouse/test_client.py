@@ -6,15 +6,16 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import (
     ClickHouseClient,
-    ServerSilent,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.query_errors import ServerSilent
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 
 NOBODY = 9
@@ -37,6 +38,17 @@ def test_an_unreachable_server_is_an_error() -> None:
         assert not isinstance(refusal.value, ServerSilent)
         assert refusal.value.message == f"{client.label} cannot be reached: Connection refused"
         assert refusal.value.remedy
+
+
+def test_a_statement_without_an_answer_is_not_told_as_a_server_that_is_down() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        client = ClickHouseClient("127.0.0.1", port, ClickHouseOptions(timeout=0.2))
+        client._overrides = {}
+        with pytest.raises(ServerSilent, match=r"did not finish a statement within 0\.2 s") as error:
+            client.execute("ALTER TABLE t")
+    assert "TLS" not in str(error.value)
+    assert error.value.remedy.startswith("The server may still execute it")
 
 
 def test_a_file_without_a_certificate_is_named(tmp_path: Path) -> None:

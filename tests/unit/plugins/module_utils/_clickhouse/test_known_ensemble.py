@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +25,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.known_en
     KnownEnsemble,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    FormatError,
+    PartMoveError,
+)
 
 NOBODY = ClickHouseClient("127.0.0.1", 1, ClickHouseOptions())
 UNKNOWN = "Unknown auxiliary ZooKeeper name 'cold'"
@@ -105,6 +110,30 @@ def test_a_session_counts_on_a_server_that_shows_nothing_else(host: str, text: s
     """Such a server has read the members that it could not connect to, and keeps the former ones."""
     server = EnsembleOfServer(Before2025(host), "cold", ElementContent((Node("c1"),)), [])
     assert server.difference(server.read_state()) == text
+
+
+PREPROCESSED = "<clickhouse><auxiliary_zookeepers><cold>{}</cold></auxiliary_zookeepers></clickhouse>"
+MEMBER = "<node><host>c1</host><port>2181</port></node>"
+
+
+@pytest.mark.parametrize("cut", ["", PREPROCESSED[:30]])
+def test_a_file_that_the_server_is_writing_is_read_again(
+    cut: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "config.xml"
+    path.write_text(cut)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: path.write_text(PREPROCESSED.format(MEMBER)))
+    server = EnsembleOfServer(Before2025("c1"), "cold", ElementContent((Node("c1"),)), [str(path)])
+    assert server.read_state().read
+
+
+def test_a_file_that_stays_cut_off_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "config.xml"
+    path.write_text(PREPROCESSED[:30])
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    server = EnsembleOfServer(Before2025("c1"), "cold", ElementContent((Node("c1"),)), [str(path)])
+    with pytest.raises(FormatError, match="is not well-formed XML"):
+        server.read_state()
 
 
 _OF_ENSEMBLE = (

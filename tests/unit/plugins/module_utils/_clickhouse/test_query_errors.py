@@ -13,6 +13,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.query_errors import (
+    NoAnswer,
     exception_of,
     forbids_setting,
     remedy_of,
@@ -24,6 +25,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.query_er
     ("code", "text", "remedy"),
     [
         (60, "Table a.b does not exist", "Use a user that may read the database system"),
+        (344, "Experimental feature is not enabled", "Enable what the message names"),
+        (341, "Timeout while waiting for replicas r2", "See that the replicas of the message run"),
+        (999, "Anything", "Correct what the message names"),
         (158, "Limit for rows exceeded", "Raise the limit in the profile of the user"),
         (164, "Cannot execute query in readonly mode", "Use a user without readonly"),
         (
@@ -80,6 +84,7 @@ def _unverified() -> ssl.SSLCertVerificationError:
     ("error", "reason", "remedy"),
     [
         (TimeoutError(), "no answer within 30 s", "Check that the server runs"),
+        (NoAnswer(), "no answer within 30 s", "The server accepted the query: see system.processes"),
         (
             ConnectionRefusedError(111, "Connection refused"),
             "Connection refused",

@@ -19,7 +19,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.sent_set
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_sql import OWN_ROWS, PROJECTIONS
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_witnesses import statements_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.judge import ManualCheck
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.verdict import ManualCheck
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
     TwinReplica,

@@ -52,6 +52,57 @@ def test_any_other_difference_counts(engine: str, columns: str) -> None:
     assert definition("db.hits_cold", engine, columns) != HOT
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a = 1, b = 'x, y'", "b = 'x, y', a = 1"),
+        ("disk = disk(type = local, path = '/p'), a = 1", "a = 1, disk = disk(type = local, path = '/p')"),
+    ],
+)
+def test_the_order_of_settings_does_not_matter(first: str, second: str) -> None:
+    both = [
+        definition("db.t", f"ReplicatedMergeTree('/a', 'r1') ORDER BY id SETTINGS {each}")
+        for each in (first, second)
+    ]
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a = 1, b = 2", "a = 1, b = 3"),
+        ("a = 1, b = 2", "a = 1"),
+        # The last one counts.
+        ("a = 1, a = 2", "a = 2, a = 1"),
+        ("a = 'x, y'", "a = 'y, x'"),
+    ],
+)
+def test_values_of_settings_matter(first: str, second: str) -> None:
+    both = [
+        definition("db.t", f"ReplicatedMergeTree('/a', 'r1') ORDER BY id SETTINGS {each}")
+        for each in (first, second)
+    ]
+    assert both[0] != both[1]
+
+
+def test_names_with_parentheses_do_not_matter() -> None:
+    engine = f"ReplicatedMergeTree('/a', 'r1') {KEYS}"
+    assert definition("db.`hits (old)`", engine) == definition("db.`hits (old)_cold`", engine) == HOT
+
+
+@pytest.mark.parametrize("comment", ["", "x", r"it\'s ) ENGINE = x", " COMMENT "])
+def test_comments_of_columns_do_not_matter(comment: str) -> None:
+    engine = f"ReplicatedMergeTree('/a', 'r1') {KEYS}"
+    commented = COLUMNS.replace("`id` UInt32", f"`id` UInt32 COMMENT '{comment}'")
+    assert definition("db.t", engine, commented) == HOT
+
+
+def test_a_text_that_looks_like_a_comment_matters() -> None:
+    engine = f"ReplicatedMergeTree('/a', 'r1') {KEYS}"
+    with_default = COLUMNS.replace("`id` UInt32", "`id COMMENT 'x'` UInt32")
+    assert definition("db.t", engine, with_default) != definition("db.t", engine)
+
+
 def test_a_comment_does_not_matter() -> None:
     assert definition("db.t", f"ReplicatedMergeTree('/a', 'r1') {KEYS}", comment=" COMMENT 'old'") == HOT
 

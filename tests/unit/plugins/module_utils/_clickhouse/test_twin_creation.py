@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 import pytest
@@ -27,10 +28,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
 )
 
 ENGINE = "ReplicatedMergeTree('/t/{uuid}/{shard}', '{replica}') ORDER BY d"
+MACROS = {"shard": "01", "replica": "r1"}
 
 
 class Server:
-    """Refuses each statement, or keeps it."""
+    """Refuses each statement, or keeps it. All replicas have the macro {replica} of the first."""
 
     label = "the server"
 
@@ -40,10 +42,13 @@ class Server:
         self.given: list[str] = []
 
     def rows(self, sql: str) -> list[list[str]]:
-        assert "system.databases" in sql
-        return [[self.database]]
+        if "getMacro" in sql:
+            return [[MACROS[each] for each in re.findall(r"getMacro\('(\w+)'\)", sql)]]
+        if "toString(uuid)" in sql:
+            return [["u"]]
+        return [[self.database]] if "system.databases" in sql else []
 
-    def execute(self, sql: str) -> None:
+    def execute(self, sql: str, **settings: int) -> None:
         if self.refusal:
             raise self.refusal
         self.given.append(sql)
@@ -52,19 +57,22 @@ class Server:
 class Servers:
     """Tables without twins, in place of servers."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, created: str = "") -> None:
         self.server = server
+        self.created = created
+        """The definition that twins have once they are created."""
 
     def read_twin(self, path: str, replica: TwinReplica) -> TwinOfReplica:
         hot = TwinTable("db", "hits", "default", path, replica.name, "", ("a",), 1, 1)
+        twin = hot._replace(name="hits_cold", definition=self.created) if self.server.given else None
         query = f"CREATE TABLE db.hits (`d` Date) ENGINE = {ENGINE}"
-        return TwinOfReplica(cast("Any", self.server), hot, "db.hits_cold", ENGINE, query, None)
+        return TwinOfReplica(cast("Any", self.server), hot, "db.hits_cold", ENGINE, query, twin)
 
 
-def steps(server: Server, place: TwinPlace) -> list[TwinSteps]:
+def steps(server: Server, place: TwinPlace, created: str = "") -> list[TwinSteps]:
     """The steps of a table with two replicas."""
     replicas = [TwinReplica("r1", ""), TwinReplica("r2", "")]
-    return plan_twins(cast("HttpTwinServers", Servers(server)), "/t/u/01", replicas, place)
+    return plan_twins(cast("HttpTwinServers", Servers(server, created)), "/t/u/01", replicas, place)
 
 
 def test_each_replica_has_its_statement() -> None:
@@ -72,10 +80,26 @@ def test_each_replica_has_its_statement() -> None:
     for each in steps(server, TwinPlace("cold", "{path}_cold")):
         each.carry_out()
     twin = (
-        "CREATE TABLE db.hits_cold (`d` Date) ENGINE = ReplicatedMergeTree('cold:/t/u/01_cold', '{}')"
+        "CREATE TABLE db.hits_cold (`d` Date) ENGINE = ReplicatedMergeTree('cold:/t/u/{shard}_cold', '{}')"
         " ORDER BY d"
     )
-    assert server.given == [twin.replace("{}", each) for each in ("r1", "r2")]
+    # The macro of the second replica is not its name.
+    assert server.given == [twin.replace("{}", each) for each in ("{replica}", "r2")]
+
+
+def test_another_path_has_the_macros_of_the_table() -> None:
+    (first, _) = steps(Server(), TwinPlace("cold", "/other{path}"))
+    assert "('cold:/other/t/u/{shard}', '{replica}')" in first.statement
+    (first, _) = steps(Server(), TwinPlace("cold", "/other"))
+    assert "('cold:/other', '{replica}')" in first.statement
+
+
+def test_a_twin_that_is_created_unlike_its_table_is_said_to_be() -> None:
+    with pytest.raises(
+        PartMoveError, match=r"created db\.hits_cold unlike db\.hits: '' and 'other'"
+    ) as error:
+        steps(Server(), TwinPlace("cold", "{path}_cold"), "other")[0].carry_out()
+    assert error.value.remedy.startswith("DROP TABLE db.hits_cold SYNC")
 
 
 def test_a_table_in_a_replicated_database_gets_no_twin() -> None:
@@ -84,12 +108,19 @@ def test_a_table_in_a_replicated_database_gets_no_twin() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "remedy"), [(253, "If a twin at this path was dropped without SYNC"), (60, "Use a user")]
+    ("code", "remedy"),
+    [
+        (253, "If a twin at this path was dropped without SYNC"),
+        (344, "Let the user of clickhouse change the setting"),
+        (60, "Use a user"),
+    ],
 )
 def test_a_twin_that_was_just_dropped_has_its_own_remedy(code: int, remedy: str) -> None:
     text = "Replica /t/u/01_cold/replicas/r1 already exists"
     server = Server(refusal=QueryRefused("the server", code, text))
-    with pytest.raises(PartMoveError, match="already exists") as error:
+    with pytest.raises(
+        PartMoveError, match=r"refused to create db\.hits_cold, the twin of db\.hits.*already exists"
+    ) as error:
         steps(server, TwinPlace("cold", "{path}_cold"))[0].carry_out()
     assert error.value.remedy.startswith(remedy)
 

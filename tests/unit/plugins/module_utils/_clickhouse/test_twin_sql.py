@@ -11,7 +11,6 @@ import re
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_sql import (
-    INSERTS,
     pattern_of,
     sum_of_rows,
 )
@@ -45,20 +44,6 @@ def test_comments_in_front_of_a_statement_do_not_count(query: str) -> None:
 )
 def test_other_statements_are_none(query: str) -> None:
     assert not re.search(pattern_of("ALTER", "RENAME"), query)
-
-
-@pytest.mark.parametrize(
-    ("query", "inserts"),
-    [
-        ("INSERT INTO t VALUES (1)", True),
-        ("/* of a client */\ninsert\ninto t FORMAT Native", True),
-        ("WITH 1 AS a\nINSERT INTO t SELECT a", True),
-        ("WITH 1 AS a SELECT a", False),
-        ("SELECT 'INSERT INTO t'", False),
-    ],
-)
-def test_an_insert_may_begin_with_its_common_expressions(query: str, inserts: bool) -> None:
-    assert bool(re.search(pattern_of(*INSERTS), query)) is inserts
 
 
 def test_the_sum_is_over_whole_rows_of_all_stored_columns() -> None:

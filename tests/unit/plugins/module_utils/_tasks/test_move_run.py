@@ -252,6 +252,8 @@ class Twin(Way):
             "clickhouse": {"port": None},
             "stop_merges": False,
             "checksums": False,
+            "readers": "auto",
+            "readers_wait": "1m",
         }
 
     def resources(self, params: Mapping[str, Any], *, check_mode: bool) -> MemoryResources:
@@ -312,8 +314,9 @@ def way(request: pytest.FixtureRequest, tmp_path: Path) -> Way:
 
 
 def comparable(task: Task) -> dict[str, Any]:
-    """The result but for its words, its times and its diff."""
+    """The result but for its words, its times, its diff, and what is counted after moves alone."""
     result = task.result()
+    result.pop("hot_znodes", None)
     for row in result["moved"]:
         row.pop("seen_twice_seconds", None)
     totals = {name: value for name, value in result["totals"].items() if "seconds" not in name}
@@ -510,6 +513,35 @@ def test_memory_batches_are_reported_as_one_run(way: Way, monkeypatch: pytest.Mo
     assert [each["partition"] for each in result["moved"]] == [way.partition]
     assert [each["partition"] for each in result["deferred"]] == [ABSENT, "29990102"]
     assert result["counts"]["not_reached"] == 0
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_a_run_with_nothing_to_move_finishes_records_of_its_shard_paths(
+    tmp_path: Path, *, check_mode: bool
+) -> None:
+    """The row of the plan asks for the other state by now."""
+    way = Twin(tmp_path)
+    way.end_at_write(1, Died)
+    task, resources = way.prepare()
+    with suppress(Died):
+        task.run(resources)
+    resources.close()
+    assert way.twins.records
+    way.go_on()
+    task, resources = way.prepare(check_mode=check_mode)
+    (row,) = rows_from_list(way.rows(way.partition), State.HOT)
+    task._work._counts = {way.shard_path: Counter({State.HOT: 1})}
+    task._work._read = lambda _path: [row]
+    task.run(resources)
+    resources.close()
+    result = task.result()
+    assert result["finished"] == [
+        {"shard_path": way.shard_path, "partition": way.partition, "state": "COLD", "undone": False}
+    ]
+    assert f"1 record of earlier runs {'would be ' if check_mode else ''}finished, " in result["msg"]
+    assert result["changed"]
+    assert way.is_at("cold") is not check_mode
+    assert bool(way.twins.records) is check_mode
 
 
 @pytest.mark.parametrize("workers", [1, 4])

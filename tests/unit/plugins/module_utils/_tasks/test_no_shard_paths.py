@@ -28,6 +28,7 @@ PARAMS: Mapping[str, Any] = {
     "state": "cold",
     "min_age": "1d",
     "stop_merges": False,
+    "insert_wait": "1m",
     "max_listed": 1000,
     "max_latency": 1.0,
     "give_up_after": "10m",

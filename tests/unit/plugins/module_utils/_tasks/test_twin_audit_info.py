@@ -15,6 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import (
     MARKS_OF_A_SHARD,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars import Bar, Hold, path_of_bar
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import Records
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
@@ -148,3 +149,24 @@ def test_an_audit_without_any_twin_has_compared_nothing(bench: TwinBench) -> Non
 def test_invalid_options_are_refused() -> None:
     with pytest.raises(PartMoveError, match="lacks"):
         TwinAuditInfo(params(twin="cold", shard_paths=[PATH]))
+
+
+@pytest.mark.parametrize(("until", "is_over"), [(0, True), (2**52, False)])
+def test_holds_and_unfinished_statements_are_listed(bench: TwinBench, until: int, *, is_over: bool) -> None:
+    nothing = audit(bench, shard_paths=[PATH])
+    assert [nothing[each] for each in ("holds", "unfinished_alters", "blocked", "missing")] == [[]] * 4
+    store, alter = bench.hot.open(), path_of_bar("/partmove", Bar.ALTER, PATH)
+    bench._create(store, path_of_bar("/partmove", Bar.HOLD, PATH), Hold("me", "a migration", until).data)
+    bench._create(store, alter, b"anything")
+    result = audit(bench, shard_paths=[PATH])
+    (hold,), (unfinished,) = result["holds"], result["unfinished_alters"]
+    assert (hold["shard_path"], hold["owner"], hold["is_over"]) == (PATH, "me", is_over)
+    assert (unfinished["shard_path"], unfinished["record"], unfinished["in_progress"]) == (PATH, alter, False)
+    assert result["summary"][0].startswith("Statements of twin_alter are unfinished")
+    assert (result["drifted"], result["complete"]) == (False, True)
+
+
+def test_a_finding_says_when_its_move_began(bench: TwinBench) -> None:
+    bench.twins.insert(Side.COLD, ROWS)
+    (found,) = audit(bench, shard_paths=[PATH])["findings"]
+    assert found["began"] == ""

@@ -57,6 +57,8 @@ def parameters(tmp_path: Path) -> Params:
             "share": "1/1",
             "stop_merges": False,
             "checksums": False,
+            "readers": "auto",
+            "readers_wait": "1m",
             "max_parts_per_second": 0,
             "max_latency": 0.0,
             "give_up_after": "10m",

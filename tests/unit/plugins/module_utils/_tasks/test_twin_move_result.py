@@ -10,6 +10,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.st
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.hot_znodes import HotZnodes
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.readers import ReadersSeen
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import (
     MovedTwin,
     TwinReport,
@@ -64,3 +66,31 @@ def test_lists_are_bounded_and_counts_are_not() -> None:
     assert result["gates"][0]["deferred"] == 2
     assert result["diff"] == {"before": "", "after": "a\nb\n"}
     assert (result["changed"], tally.failure) == (False, "")
+
+
+def test_what_readers_saw_is_said_once_for_each_shard_path() -> None:
+    tally, other = TwinTally(2), TwinTally(2)
+    tally.add(TwinReport("/a", readers=ReadersSeen(("db.hits_all",))))
+    tally.add(TwinReport("/b"))
+    other.add(TwinReport("/c", readers=ReadersSeen((), "no right")))
+    other.add(TwinReport("/c", readers=ReadersSeen((), "no right", "a server is away")))
+    other.add(TwinReport("/d", readers=ReadersSeen(("db.hits_all",))))
+    tally.merge(other)
+    assert tally.result(check_mode=False, seconds=1.5)["readers"] == [
+        {"shard_path": "/a", "tables": ["db.hits_all"], "reason": "", "left": ""},
+        {"shard_path": "/c", "tables": [], "reason": "no right", "left": "a server is away"},
+    ]
+
+
+def test_znodes_of_a_shard_path_are_those_after_its_last_batch() -> None:
+    tally, other = TwinTally(2), TwinTally(2)
+    tally.add(TwinReport("/a", hot_znodes=HotZnodes(parts=9, block_numbers=3, blocks=1)))
+    tally.add(TwinReport("/a", hot_znodes=HotZnodes(parts=4, block_numbers=3, blocks=0)))
+    tally.add(TwinReport("/b"))
+    other.add(TwinReport("/c", hot_znodes=HotZnodes(parts=5, block_numbers=2, blocks=2)))
+    other.add(TwinReport("/d", hot_znodes=HotZnodes(parts=6, block_numbers=2, blocks=2)))
+    tally.merge(other)
+    assert tally.result(check_mode=False, seconds=1.5)["hot_znodes"] == [
+        {"shard_path": "/a", "parts": 4, "block_numbers": 3, "blocks": 0},
+        {"shard_path": "/c", "parts": 5, "block_numbers": 2, "blocks": 2},
+    ]

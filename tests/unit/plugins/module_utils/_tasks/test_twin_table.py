@@ -36,6 +36,7 @@ def params(**given: Any) -> Mapping[str, Any]:
         "ensemble": "cold",
         "path": "{path}_cold",
         "twin": "{table}_cold",
+        "coordination_root": "/partmove",
         **given,
     }
 

@@ -150,6 +150,16 @@ def test_page_shows_the_gain_of_both_ways() -> None:
     assert "because none of these partitions has several parts." in "".join(Page(same).words)
 
 
+def test_forecast_of_the_twin_way_is_that_with_merges() -> None:
+    figures = large()
+    assert figures.forecast is not None
+    sentence = "The twin way needs no merges: its forecast is the line with this policy and its merges."
+    assert sentence in " ".join("".join(Page(html_text(figures)).words).split())
+    equal = [replace(each, without_merges=each.with_merges) for each in figures.forecast.to_come]
+    without_gated = replace(figures, forecast=replace(figures.forecast, to_come=tuple(equal)))
+    assert sentence not in " ".join("".join(Page(html_text(without_gated)).words).split())
+
+
 def test_rest_in_hot_is_what_stays_and_what_comes_back() -> None:
     hot = replace(large().hot, reheated=Amount(partitions=1, znodes=1_200))
     hot = replace(hot, after=hot.today - hot.moved + hot.reheated)

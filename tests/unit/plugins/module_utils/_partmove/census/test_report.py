@@ -48,6 +48,17 @@ def test_sums_of_kinds_tables_and_others_are_consistent() -> None:
             assert sum(replica["kinds"].values()) == replica["znodes"]
 
 
+def test_parts_by_age_say_what_moves_can_gain() -> None:
+    tree = plain_tree().add_part("20191202_1_1_0", legacy=True, days=89)
+    tree.add_part("20191202_2_2_0", days=400)
+    found = result(tree)
+    young = {each["kind"]: each["znodes"] for each in found["kinds"]}
+    assert [(each["days"], each["znodes"]) for each in found["part_ages"]] == [(30, 4), (90, 1), (365, 1)]
+    assert young["part"] + young["part_child"] > 4
+    line = "znodes of parts by age, the most that moves of cold partitions can take out: 30 days 4 ("
+    assert [each for each in found["summary"] if each.startswith(line)]
+
+
 def test_the_largest_come_first() -> None:
     found = result(large())
     assert [each["shard_path"] for each in found["tables"]] == [SHARD, OTHER]

@@ -20,17 +20,20 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars import Bar, Hold, path_of_bar
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease, LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, UnlimitedPace
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.report import RunReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.shard_run import ShardRun
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock, ZnodeReader
+from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble
 
 PATH = "/tables/01/hits"
 
 
 class Context(NamedTuple):
+    hot: ZnodeReader
     clock: Clock
     leases: LeaseKeeper
     pace: Pace = UnlimitedPace()
@@ -43,7 +46,7 @@ class Run(ShardRun[Context, RunReport[str]]):
         hot = MemoryEnsemble("hot")
         self.report: RunReport[str] = RunReport(PATH)
         keeper = LeaseKeeper(hot.open(), None, hot.clock, owner="a test", wait_seconds=0)
-        super().__init__(Context(hot.clock, keeper, pace or UnlimitedPace()), self.report)
+        super().__init__(Context(hot.open(), hot.clock, keeper, pace or UnlimitedPace()), self.report)
         self.hot = hot
         self.read: Sequence[str] = ()
         self.worked: list[list[str]] = []
@@ -70,6 +73,17 @@ def test_partitions_are_read_sorted_and_once() -> None:
     assert run.read == ["a", "b", "done"]
     assert run.worked == [["a", "b"]]
     assert run.closed == 1
+
+
+def test_an_unfinished_statement_is_named_before_anything_is_read() -> None:
+    run = Run()
+    path = path_of_bar("/partmove", Bar.ALTER, PATH)
+    MemoryClient(run.hot.open()).create(path, b"a statement", makepath=True)
+    run.carry_out(["a", "done"])
+    assert {each: why.gate for each, why in run.report.deferred.items()} == dict.fromkeys(
+        ["a", "done"], GateName.ALTER_FINISHED
+    )
+    assert (run.read, run.worked, run.closed) == ((), [], 1)
 
 
 def test_no_lease_is_taken_where_reading_settles_everything() -> None:
@@ -150,3 +164,12 @@ def test_each_paced_batch_waits_for_its_parts() -> None:
     assert waits == [2]
     assert list(batches) == [["b", "c"]]
     assert waits == [2, 2]
+
+
+def test_a_hold_whose_time_has_passed_is_in_the_report() -> None:
+    run = Run()
+    hold = Hold("me", "a migration", 0)
+    MemoryClient(run.hot.open()).create(path_of_bar("/partmove", Bar.HOLD, PATH), hold.data, makepath=True)
+    run.carry_out(["a"])
+    assert run.report.ended_hold == hold
+    assert run.report.moved.keys() == {"a"}

@@ -10,6 +10,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import LeaseLost, PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars import Bar, Hold, path_of_bar
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import (
     Lease,
     LeaseKeeper,
@@ -20,6 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.under_
     work_under_leases,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
+from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble
 
 PATH = "/tables/01/hits"
@@ -110,3 +112,18 @@ def test_no_work_is_done_where_the_lease_is_lost_while_it_is_taken(
     assert worked == [each for each in acquired if each is not None]
     assert (refusal is None) is (len(lost_at) == 1)
     assert not ground.is_locked
+
+
+@pytest.mark.parametrize(
+    ("bar", "data", "gate"),
+    [
+        (Bar.HOLD, Hold("me", "a migration", 2**60).data, GateName.NOT_HELD),
+        (Bar.ALTER, b"a statement", GateName.ALTER_FINISHED),
+    ],
+)
+def test_a_bar_is_a_refusal(bar: Bar, data: bytes, gate: GateName) -> None:
+    ground = Ground()
+    MemoryClient(ground.hot.open()).create(path_of_bar("/partmove", bar, PATH), data, makepath=True)
+    refusal = work_under_leases(ground.leases, PATH, ground.work)
+    assert refusal is not None
+    assert (refusal.gate, ground.worked, ground.is_locked) == (gate, 0, False)

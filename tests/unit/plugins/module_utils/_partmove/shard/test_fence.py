@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fence import ReplicaZnodes
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import (
     ShardReader,
 )
@@ -98,3 +99,10 @@ def test_a_path_without_a_required_znode_is_no_table(bench: Bench, name: str) ->
     delete(name)(bench)
     with pytest.raises(NoSuchTable, match=NO_TABLE):
         reader_of(bench).shard()
+
+
+def test_facts_of_a_replica_say_what_is_missing() -> None:
+    layout = LAYOUT.replica("r1")
+    facts = ReplicaZnodes(layout, None, None, None, None, None, None).facts(["parts", "other"])
+    assert (facts.name, facts.columns, facts.metadata, facts.created) == ("r1", None, None, 0)
+    assert tuple(facts.unknown_children) == ("other",)

@@ -27,9 +27,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     PartitionEvidence,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
-    NO_PARTITION,
     EvidenceReader,
     ShardEvidence,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.replicas import (
+    NO_PARTITION,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.arrange import (

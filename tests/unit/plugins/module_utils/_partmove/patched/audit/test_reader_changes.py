@@ -15,9 +15,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.ow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import DiskParts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
-    NO_PARTITION,
     EvidenceReader,
     ShardEvidence,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.replicas import (
+    NO_PARTITION,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.arrange import create_cold, mark_of_other_cluster, mark_without_path

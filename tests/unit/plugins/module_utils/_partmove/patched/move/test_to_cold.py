@@ -393,12 +393,15 @@ def test_a_switch_that_could_not_be_undone_is_refused() -> None:
 
 
 def test_every_gate_that_is_no_row_of_a_table_has_a_case() -> None:
-    elsewhere = {"fits_one_multi", "post_switch_check", "bound_here"}
+    elsewhere = {"fits_one_multi", "post_switch_check", "bound_here", "not_held", "alter_finished"}
     of_the_way_back = {"copies_needed", "hot_members"}
     between_twins = {
         "clones_equal",
         "links_made",
+        "not_inner",
         "parts_distinct",
+        "readers_done",
+        "readers_ready",
         "room_for_clones",
         "twin_alike",
         "twin_apart",
@@ -406,6 +409,7 @@ def test_every_gate_that_is_no_row_of_a_table_has_a_case() -> None:
         "twin_even",
         "twin_known",
         "twin_ready",
+        "twin_whole",
     }
     in_tables = {gate.name.value for kind in MOVE_GATES for gate in kind}
     others = {each.value for each in GateName} - in_tables

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars import Bar, Hold, path_of_bar
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.audit import (
     TwinAudit,
@@ -133,3 +134,22 @@ def test_a_record_without_its_table_is_reported(bench: TwinBench) -> None:
     bench._create(bench.hot.open(), path, b"something")
     (row,) = audit_twins(reader_of(bench), "/gone").rows
     assert (row.verdict.kind, row.verdict.record) == (TwinKind.TABLE_GONE, path)
+
+
+def test_an_audit_says_since_when_records_and_bars_are_there(bench: TwinBench) -> None:
+    store = bench.hot.open()
+    records = Records(store, "/partmove", PATH)
+    trace = Script()
+    TwinBench(Twins(FIRST, at=Side.HOT)).run(Side.COLD, trace)
+    script = Script()
+    attach = next(number for number, each in enumerate(trace.trace) if each.startswith("servers attach"))
+    script.actions[attach] = script.die
+    with pytest.raises(Died):
+        bench.run(Side.COLD, script)
+    bench.servers.script = Script()
+    bench._create(store, records.path("other"), b"something")
+    hold = Hold("me", "a migration", 5)
+    bench._create(store, path_of_bar("/partmove", Bar.HOLD, PATH), hold.data)
+    audit = audited(bench)
+    assert audit.began == {DAY: records.read([DAY])[DAY].record.began}
+    assert (audit.hold, audit.alter) == (hold, None)

@@ -16,13 +16,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit
     TwinPartitionRead,
     TwinShardRead,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.judge import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.judge import judge
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.verdict import (
     ALL_REPLICAS,
     NO_PARTITION,
     TwinVerdict,
-    judge,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import (
     TwinRecord,
     contents,
@@ -227,6 +227,18 @@ def test_unfit_tables_of_a_replica_are_reported(
         (DAY, ALL_REPLICAS): TwinKind.HOT,
     }
     assert found[NO_PARTITION, "r2"].reason.startswith("server of r2: ")
+
+
+def test_a_row_policy_without_a_record_or_a_run_is_reported() -> None:
+    drop = "DROP ROW POLICY IF EXISTS p ON db.hits_all"
+    pairs = [pair("r1"), pair("r2")._replace(policies=(drop,))]
+    verdict = judge(shard_read(TWO, NONE, pairs=pairs))[NO_PARTITION, "r2"]
+    assert verdict == TwinVerdict(TwinKind.POLICY_LEFT, reason=f"server of r2: {drop}")
+    for read in (
+        shard_read(TWO, CLONES, record(), pairs=pairs),
+        shard_read(TWO, NONE, pairs=pairs)._replace(lock="a run"),
+    ):
+        assert (NO_PARTITION, "r2") not in judge(read)
 
 
 def test_under_the_lock_of_a_run_only_consistent_partitions_are_judged() -> None:

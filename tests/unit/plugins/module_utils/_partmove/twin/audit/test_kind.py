@@ -42,6 +42,19 @@ def test_kinds_that_another_run_ends_are_marked() -> None:
     ]
 
 
+def test_kinds_with_missing_rows_are_the_most_urgent() -> None:
+    missing = [
+        TwinKind.LOST,
+        TwinKind.SET_ASIDE,
+        TwinKind.TWIN_GONE,
+        TwinKind.TWIN_REPLACED,
+        TwinKind.TABLE_REPLACED,
+    ]
+    assert [kind for kind in TwinKind if kind.is_missing] == missing == list(TwinKind)[:5]
+    assert not any(kind.is_begun or kind.is_seen_twice for kind in missing)
+    assert not any("DROP TABLE" in kind.remedy or "DELETE" in kind.remedy for kind in missing)
+
+
 def test_kinds_with_rows_that_readers_may_see_twice() -> None:
     twice = {kind for kind in TwinKind if kind.is_seen_twice}
     assert twice == {

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError, NoSuchTable
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars import Bar, Hold, path_of_bar
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import Records
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from support.memory.interleaving import Died, Script
@@ -84,3 +86,26 @@ def test_records_are_read_without_a_table_in_hot() -> None:
     read = reader_of(bench).read("/gone")
     assert read.is_gone
     assert set(read.record_znodes) == {DAY}
+
+
+def test_a_read_has_the_hold_and_the_unfinished_statement(bench: TwinBench) -> None:
+    read = reader_of(bench).read(PATH)
+    assert (read.hold, read.alter) == (None, None)
+    store, hold = bench.hot.open(), Hold("me", "a migration", 5)
+    bench._create(store, path_of_bar("/partmove", Bar.HOLD, PATH), hold.data)
+    alter = path_of_bar("/partmove", Bar.ALTER, PATH)
+    bench._create(store, alter, b"anything")
+    read = reader_of(bench).read(PATH)
+    (znode,) = store.read([alter])
+    assert znode is not None
+    assert (read.hold, read.alter) == (hold, (alter, znode.stat.ctime, False))
+    bench._create(store, path_of_lock("/partmove", PATH), b"a run")
+    read = reader_of(bench).read(PATH)
+    assert read.alter is not None
+    assert read.alter.is_in_progress
+
+
+def test_a_hold_that_no_run_can_read_ends_the_read(bench: TwinBench) -> None:
+    bench._create(bench.hot.open(), path_of_bar("/partmove", Bar.HOLD, PATH), b"mine")
+    with pytest.raises(FormatError, match="holds"):
+        reader_of(bench).read(PATH)

@@ -10,11 +10,14 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit
     TwinAudit,
     TwinRow,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.judge import TwinVerdict
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.evidence import (
+    UnfinishedAlter,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.report import (
     TwinAuditReport,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.verdict import TwinVerdict
 from support.exposition import parsed
 
 PATH = "/t/01/hits"
@@ -41,3 +44,32 @@ def test_without_rows_seen_twice_only_the_metric_remains() -> None:
         "Shard paths: 1; partitions and tables: 1 consistent, 0 inconsistent, 0 not judged"
     ]
     assert parsed(report.metrics(0.0))["partmove_twin_audit_seen_twice"] == {(): 0}
+
+
+def test_missing_rows_come_before_rows_seen_twice() -> None:
+    report = report_of(TwinKind.EQUAL, TwinKind.LOST, TwinKind.COLD, TwinKind.SET_ASIDE)
+    assert [row.partition for row in report.missing()] == ["1", "3"]
+    assert report.summary()[0] == (
+        f"Twins lack rows that the ledger lists, or are other tables: {PATH} 1, {PATH} 3"
+    )
+    assert report.is_drifted
+    assert parsed(report.metrics(0.0))["partmove_twin_audit_missing"] == {(): 2}
+    assert parsed(report_of(TwinKind.COLD).metrics(0.0))["partmove_twin_audit_missing"] == {(): 0}
+
+
+def test_tables_of_which_nothing_can_move_are_named() -> None:
+    report = report_of(TwinKind.COLD, TwinKind.TWIN_UNLIKE, TwinKind.TWIN_UNLIKE)
+    assert report.blocked() == [PATH]
+    assert report.summary()[0] == f"No partition of these tables can move (twin_alike): {PATH}"
+    assert report_of(TwinKind.COLD, TwinKind.TWIN_MISSING).blocked() == []
+
+
+def test_unfinished_statements_are_named_unless_a_run_may_be_at_work() -> None:
+    def first_line(*, is_in_progress: bool) -> str:
+        alter = UnfinishedAlter("/z", 1000, is_in_progress)
+        return TwinAuditReport([TwinAudit(PATH, (), alter=alter)]).summary()[0]
+
+    assert first_line(is_in_progress=False) == (
+        f"Statements of twin_alter are unfinished, run it again: {PATH}"
+    )
+    assert first_line(is_in_progress=True).startswith("Shard paths: 1; ")

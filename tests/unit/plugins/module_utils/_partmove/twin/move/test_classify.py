@@ -12,12 +12,14 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinState,
     classify_recorded,
     classify_unrecorded,
-    left_to_undo,
-    plan_undo,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import contents
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Parts, Side
-from support.memory.between import CLONES, HELD, LATE, ONE, between, name, parts, record
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
+    KnownClones,
+    Parts,
+    Side,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.undo_plan import left_to_undo
+from support.memory.between import CLONES, HELD, ONE, between, name, parts, record
 from support.memory.twins import DAY
 
 
@@ -44,6 +46,13 @@ BOTH = (*HELD, *CLONES)
     [
         (ONE, BOTH, "", TwinState.ATTACHED),
         (ONE, BOTH, "1_1_0", TwinState.ATTACHED),
+        # A mutation has rewritten a recorded part or a clone.
+        ((*ONE[1:], *parts(b1_1_0_7="xy")), BOTH, "", TwinState.CHANGED),
+        (parts(b1_2_1_7="xyz"), BOTH, "", TwinState.CHANGED),
+        (ONE, (*HELD, CLONES[0], *parts(b6_6_0_7="z")), "", TwinState.CHANGED),
+        (ONE[1:], (*HELD, *parts(b5_5_0_7="x", b6_6_0_7="")), "1_1_0", TwinState.DROPPED_PARTLY),
+        (parts(b2_2_0_7="x"), BOTH, "1_1_0", TwinState.MERGED),
+        (parts(b2_2_0_7="x"), (*HELD, *parts(b5_5_0_7="xy", b6_6_0_7="x")), "1_1_0", TwinState.MERGED),
         (ONE, parts(b4_6_1="xabc"), "", TwinState.ATTACHED),
         (ONE[1:], BOTH, "1_1_0", TwinState.DROPPED_PARTLY),
         ((), BOTH, "1_1_0 2_2_0", TwinState.DROPPED),
@@ -53,8 +62,13 @@ BOTH = (*HELD, *CLONES)
         (MERGED, BOTH, "", TwinState.MERGED),
         (MERGED, HELD, "", TwinState.MERGED),
         (MERGED, parts(b4_6_1="xabc"), "", TwinState.UNKNOWN),
-        (MERGED, BOTH, "1_1_0", TwinState.UNKNOWN),
-        (MERGED, BOTH, "1_1_0 2_2_0", TwinState.UNKNOWN),
+        # The merged part has the rows of all recorded parts, so none was dropped.
+        (MERGED, BOTH, "1_1_0", TwinState.MERGED),
+        (MERGED, BOTH, "1_1_0 2_2_0", TwinState.MERGED),
+        (parts(b1_2_1="c"), BOTH, "1_1_0", TwinState.UNKNOWN),
+        (parts(b1_3_1="abcd"), BOTH, "1_1_0", TwinState.UNKNOWN),
+        (parts(b1_2_1_7="abc"), BOTH, "1_1_0", TwinState.UNKNOWN),
+        ((*ONE[1:], *parts(b1_1_0_7="a")), BOTH, "1_1_0", TwinState.MERGED),
         ((), BOTH, "", TwinState.UNKNOWN),
         ((), BOTH, "1_1_0", TwinState.UNKNOWN),
         (ONE, HELD, "", TwinState.UNKNOWN),
@@ -86,7 +100,9 @@ def test_with_verified_clones(
         # Nobody can tell what else is in it, or whether it has them all, or one was dropped.
         (parts(b1_2_1="abc"), parts(b4_6_1="xabc"), "", "", ""),
         (parts(b1_2_1="abc"), parts(b5_7_1="abcd"), "", "", ""),
-        (parts(b1_2_1="abc"), parts(b5_6_1="ab"), "", "", ""),
+        # Every block of it is of a clone, whatever rows are left.
+        (parts(b1_2_1="abc"), parts(b5_6_1="ab"), "", "1_1_0 2_2_0", "5_6_1"),
+        (parts(b2_3_1="cd"), parts(b5_5_0="ab", b6_6_0_9="z"), "1_1_0", "2_2_0", "6_6_0_9"),
         (parts(b2_3_1="cd"), parts(b5_6_1="abc"), "1_1_0", "", ""),
     ],
 )
@@ -119,76 +135,34 @@ def test_a_part_named_for_an_undo_was_dropped_on_purpose() -> None:
 
 
 def test_dropped_parts_are_not_dropped_again() -> None:
-    """Every part but the last in ``dropping`` is dropped, whatever merges have made of its neighbours."""
-    found = classify_recorded(
-        record(clones=True, dropping="1_1_0 2_2_0"), between((ONE[1], *parts(b1_1_2="zz")), BOTH), DAY
-    )
+    """Every part in ``dropped`` is dropped, whatever merges have made of its neighbours."""
+    known = record(clones=True, dropping="2_2_0")._replace(dropped=(name("1_1_0"),))
+    found = classify_recorded(known, between((ONE[1], *parts(b1_1_2="zz")), BOTH), DAY)
     assert (found.state, found.parts) == (TwinState.DROPPED_PARTLY, (name("2_2_0"),))
 
 
 @pytest.mark.parametrize(
-    ("to", "source", "destination", "state"),
+    ("to", "source", "destination", "clones", "state"),
     [
-        (Side.COLD, ONE, HELD, TwinState.RECORDED),
-        (Side.COLD, ONE, BOTH, TwinState.RECORDED),
-        (Side.COLD, (), HELD, TwinState.STALE),
-        (Side.COLD, (), BOTH, TwinState.STALE),
-        (Side.HOT, (), HELD, TwinState.STALE),
-        (Side.HOT, (), BOTH, TwinState.RECORDED),
+        (Side.COLD, ONE, HELD, None, TwinState.RECORDED),
+        (Side.COLD, ONE, BOTH, None, TwinState.CLONED),
+        (Side.COLD, ONE, (*HELD, *parts(b7_7_0="other")), None, TwinState.CLONED),
+        (Side.COLD, (), HELD, None, TwinState.STALE),
+        (Side.COLD, (), BOTH, None, TwinState.STALE),
+        (Side.HOT, (), HELD, None, TwinState.STALE),
+        (Side.HOT, (), BOTH, None, TwinState.STALE),
+        (Side.HOT, ONE, HELD, None, TwinState.RECORDED),
+        (Side.HOT, ONE, BOTH, None, TwinState.CLONED),
+        (Side.HOT, ONE, (*HELD, *parts(b7_7_0="other")), None, TwinState.RECORDED),
+        (Side.HOT, ONE, (*HELD, *parts(b7_8_1="abc")), None, TwinState.CLONED),
+        (Side.HOT, ONE, BOTH, KnownClones(frozenset(), complete=False), TwinState.CLONED),
+        (Side.HOT, ONE, BOTH, KnownClones(frozenset(), complete=True), TwinState.RECORDED),
+        (Side.HOT, ONE, BOTH, KnownClones(frozenset({name("5_5_0")}), complete=True), TwinState.CLONED),
     ],
 )
-def test_without_clones_the_source_tells_whether_an_attach_may_be_executed(
-    to: Side, source: Parts, destination: Parts, state: TwinState
+def test_attach_is_executed_only_without_a_new_part_that_may_be_a_clone(
+    to: Side, source: Parts, destination: Parts, clones: KnownClones | None, state: TwinState
 ) -> None:
-    """On the way to hot, a new part may be a clone, and only another ATTACH shows whether it is."""
-    found = classify_recorded(record()._replace(destination=to), between(source, destination, to), DAY)
+    current = between(source, destination, to)._replace(clones=clones)
+    found = classify_recorded(record()._replace(destination=to), current, DAY)
     assert found.state is state
-
-
-@pytest.mark.parametrize(
-    ("to", "source", "destination", "drop"),
-    [
-        (Side.COLD, ONE, BOTH, "5_5_0 6_6_0"),
-        (Side.COLD, ONE, HELD, ""),
-        (Side.COLD, (*ONE, *parts(b3_3_0="l")), (*BOTH, *parts(b7_7_0="l")), "5_5_0 6_6_0 7_7_0"),
-        (Side.COLD, MERGED, BOTH, "5_5_0 6_6_0"),
-        (Side.COLD, MERGED, (*HELD, *parts(b5_5_1="abc")), "5_5_1"),
-        (Side.COLD, ONE, parts(b4_4_1="x", b5_5_0="ab", b6_6_0="c"), "5_5_0 6_6_0"),
-        (Side.COLD, ONE, parts(b4_6_1="xabc"), None),
-        (Side.COLD, ONE[1:], BOTH, None),
-        (Side.COLD, ONE, (*BOTH, *parts(b7_7_0="c")), None),
-        # If the clone stayed in place of an insert, an ATTACH of another run would not make it again.
-        (Side.HOT, ONE, (*BOTH, *parts(b7_7_0="c")), None),
-        (Side.HOT, ONE, (*BOTH, *parts(b7_7_0="new")), "5_5_0 6_6_0"),
-        (Side.HOT, MERGED, BOTH, None),
-        (Side.HOT, ONE[1:], BOTH, None),
-        (Side.HOT, ONE, (*HELD, *parts(b5_6_1="abc")), None),
-    ],
-)
-def test_an_undo_drops_only_parts_that_the_source_has(
-    to: Side, source: Parts, destination: Parts, drop: str | None
-) -> None:
-    undo = plan_undo(record(to), between(source, destination, to), DAY)
-    assert sorted(undo.drop) == [name(each) for each in (drop or "").split()]
-    assert bool(undo.problem) is (drop is None)
-
-
-@pytest.mark.parametrize(("to", "is_known"), [(Side.COLD, True), (Side.HOT, False)])
-def test_clones_of_late_parts_are_undone_after_merges(to: Side, *, is_known: bool) -> None:
-    """An ATTACH cloned parts without a record; merges have taken the parts and their clones."""
-    clones = (*CLONES, *parts(b7_7_0="l"))
-    source, destination = parts(b1_4_2="abclm"), (*HELD, *parts(b5_7_1="abcl"))
-    current = between(source, destination, to)
-    past = {"hot_past": (*ONE, *LATE), "cold_past": clones}
-    if to is Side.HOT:
-        past = {"hot_past": clones, "cold_past": (*ONE, *LATE)}
-    assert plan_undo(record(to), current._replace(**past), DAY).drop == ((name("5_7_1"),) if is_known else ())
-    # Of what nothing is left to be seen nobody can tell that the source has it.
-    past = {key: tuple(part for part in shown if part not in LATE) for key, shown in past.items()}
-    assert plan_undo(record(to), current._replace(**past), DAY).problem
-
-
-def test_an_undo_keeps_the_insert_among_equal_parts() -> None:
-    known = record(Side.HOT)._replace(parts=contents(parts(b1_2_1="abc")))
-    current = between(parts(b1_2_1="abc"), (*HELD, *parts(b5_5_0="abc", b6_6_1="abc")), Side.HOT)
-    assert plan_undo(known, current, DAY).drop == (name("6_6_1"),)

@@ -11,11 +11,11 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.clones import (
     clones_of,
     is_source_changed,
-    must_roll_back,
     parts_holding_clones,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import contents
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
+    KnownClones,
     PartContent,
     Parts,
     Side,
@@ -128,19 +128,15 @@ def test_the_source_is_changed_if_it_differs_from_the_record() -> None:
     assert is_source_changed(record(), between((*ONE, *parts(b3_3_0="l")), BOTH))
 
 
-@pytest.mark.parametrize(
-    ("to", "source", "destination", "over"),
-    [
-        (Side.COLD, ONE, BOTH, False),
-        (Side.COLD, MERGED, BOTH, True),
-        (Side.COLD, MERGED, HELD, True),
-        (Side.HOT, MERGED, HELD, True),
-        # An insert may be taken for a clone before the statement was given.
-        (Side.HOT, (*ONE, *LATE), BOTH, False),
-        (Side.HOT, MERGED, BOTH, False),
-    ],
-)
-def test_clones_of_a_changed_source_are_undone_before_the_next_attach(
-    to: Side, source: Parts, destination: Parts, *, over: bool
-) -> None:
-    assert must_roll_back(record(to), between(source, destination, to)) is over
+@pytest.mark.parametrize("to", list(Side))
+def test_only_known_clones_count_on_the_way_to_hot(to: Side) -> None:
+    """An insert may equal a clone. Nobody inserts into the twin."""
+    current = between(ONE, BOTH, to)._replace(clones=KnownClones(frozenset({name("5_5_0")}), complete=True))
+    assert isinstance(clones_of(record(to), current, DAY), str) is (to is Side.HOT)
+    current = between(ONE, (*BOTH, *parts(b7_7_0="c")), to)
+    current = current._replace(clones=KnownClones(frozenset(map(name, ("5_5_0", "7_7_0"))), complete=True))
+    if to is Side.HOT:
+        assert clones_of(record(to), current, DAY) == {
+            name("1_1_0"): name("5_5_0"),
+            name("2_2_0"): name("7_7_0"),
+        }

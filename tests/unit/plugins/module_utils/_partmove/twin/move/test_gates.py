@@ -55,12 +55,31 @@ def only(replica: str, change: Change) -> Change:
 @pytest.mark.parametrize(
     ("change", "gate", "reason"),
     [
+        (hot(name=".inner_id.1"), GateName.NOT_INNER, "server of r1: db..inner_id.1 is the inner table"),
+        (cold(name=".inner.daily"), GateName.NOT_INNER, "db..inner.daily is the inner table of a view"),
         (cold(problem="has no session"), GateName.TWIN_READY, "db.hits_cold has no session"),
         (hot(problem="has no session"), GateName.TWIN_READY, "db.hits has no session"),
         (only("r2", cold(active_replicas=1)), GateName.TWIN_READY, "server of r2: db.hits_cold has 1 of 2"),
         (cold(total_replicas=3, active_replicas=3), GateName.TWIN_READY, "the hot ensemble registers 2"),
         (hot(total_replicas=3, active_replicas=3), GateName.TWIN_READY, "the hot ensemble registers 2"),
         (cold(replica="other"), GateName.TWIN_READY, "is replica other"),
+        (
+            lambda tables: cold(replicas=("r1", "r2", "r3"), total_replicas=3)(
+                hot(replicas=("r1", "r2"))(tables)
+            ),
+            GateName.TWIN_READY,
+            "which db.hits lacks: if it is gone for good, run SYSTEM DROP REPLICA 'r3' FROM TABLE db.hits_",
+        ),
+        (
+            only(
+                "r2",
+                lambda tables: cold(definition=f"{A} x = 2, storage_policy = 'b'")(
+                    hot(definition=f"{A} x = 2, storage_policy = 'b'")(tables)
+                ),
+            ),
+            GateName.TWIN_ALIKE,
+            "db.hits differs from server of r1",
+        ),
         (cold(definition="(a UInt16)"), GateName.TWIN_ALIKE, "db.hits and db.hits_cold differ"),
         (
             only("r2", lambda tables: cold(definition="(b)")(hot(definition="(b)")(tables))),
@@ -108,6 +127,45 @@ def test_unfit_tables_defer(bench: TwinBench, change: Change, gate: GateName, re
     found, said = gate_of(bench)
     assert found is gate
     assert reason in said
+
+
+def test_replicas_may_have_their_own_storage_policies(bench: TwinBench) -> None:
+    def change(tables: TwinTables) -> TwinTables:
+        policy = f"(a) E() SETTINGS storage_policy = '{tables.replica.name}'"
+        return cold(definition=policy)(hot(definition=policy)(tables))
+
+    bench.servers.change = change
+    assert DAY in bench.run(Side.COLD).moved
+
+
+DIFFERENT = {
+    "settings of replicas": ({"r1": "(a) E() SETTINGS x = 1", "r2": "(a) E() SETTINGS x = 2"}, {}),
+    "columns of replicas": ({"r1": "(a) E() SETTINGS x = 1", "r2": "(b) E() SETTINGS x = 1"}, {}),
+    "policies of a replica": (
+        {"r1": "(a) E() SETTINGS storage_policy = 'x'", "r2": "(a) E() SETTINGS storage_policy = 'x'"},
+        {"r2": "(a) E() SETTINGS storage_policy = 'y'"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DIFFERENT)
+def test_tables_that_differ_move_nothing(bench: TwinBench, kind: str) -> None:
+    hot_by_replica, cold_by_replica = DIFFERENT[kind]
+
+    def change(tables: TwinTables) -> TwinTables:
+        definition = hot_by_replica[tables.replica.name]
+        twin = cold_by_replica.get(tables.replica.name, definition)
+        return cold(definition=twin)(hot(definition=definition)(tables))
+
+    bench.servers.change = change
+    assert gate_of(bench)[0] is GateName.TWIN_ALIKE
+
+
+def test_a_replica_that_the_twin_lacks_is_no_dropped_one(bench: TwinBench) -> None:
+    bench.servers.change = lambda tables: cold(replicas=("r1",), total_replicas=1)(
+        hot(replicas=("r1", "r2"))(tables)
+    )
+    assert "has 2 of 1 replicas active" in gate_of(bench)[1]
 
 
 @pytest.mark.parametrize("replica", ["r1", "r2"])

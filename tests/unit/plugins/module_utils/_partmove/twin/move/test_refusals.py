@@ -37,7 +37,7 @@ RECORD = TwinRecord(
         (
             unknown_state("it is odd", "/partmove/twins/a/p"),
             GateName.TWIN_KNOWN,
-            "delete the znode /partmove/twins/a/p",
+            "removes the record /partmove/twins/a/p",
         ),
     ],
 )

@@ -14,6 +14,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.leas
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import UnlimitedPace
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.hot_znodes import (
+    count_hot_znodes,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import read_replicas
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
@@ -34,8 +37,7 @@ def test_check_mode_lists_the_statements_and_executes_none(bench: TwinBench) -> 
     report = bench.run(Side.COLD, check_mode=True)
     assert report.statements == [
         f"ALTER TABLE db.hits_cold ATTACH PARTITION ID '{DAY}' FROM db.hits",
-        f"ALTER TABLE db.hits DROP PART '{DAY}_1_1_0'",
-        f"ALTER TABLE db.hits DROP PART '{DAY}_2_2_0'",
+        f"ALTER TABLE db.hits DROP PART '{DAY}_1_1_0', DROP PART '{DAY}_2_2_0'",
     ]
     assert (report.moved[DAY].parts, report.moved[DAY].rows) == (2, 3)
     assert bench.servers.statements == []
@@ -50,8 +52,15 @@ def test_nothing_is_written_without_work(bench: TwinBench) -> None:
     bench.run(Side.COLD)
     before = bench.hot.data()
     report = bench.run(Side.COLD)
-    assert (report.unchanged, report.is_changed) == ({DAY}, False)
+    assert (report.unchanged, report.is_changed, report.hot_znodes) == ({DAY}, False, None)
     assert bench.hot.data() == before
+
+
+def test_what_stays_in_hot_is_counted_after_a_move(bench: TwinBench) -> None:
+    assert bench.run(Side.COLD, check_mode=True).hot_znodes is None
+    found = bench.run(Side.COLD).hot_znodes
+    assert found is not None
+    assert found == count_hot_znodes(bench.hot.open(), PATH, ["r1", "r2"])
 
 
 def test_a_partition_that_another_run_works_on_is_deferred(bench: TwinBench) -> None:

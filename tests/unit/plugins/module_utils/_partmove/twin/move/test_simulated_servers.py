@@ -31,7 +31,7 @@ def test_check_mode_lists_what_a_run_executes(destination: Side, stop_merges: bo
     assert (bench.servers.executed, bench.hot.data()) == ([], before)
     done = bench.run(destination, stop_merges=stop_merges, checksums=checksums)
     assert foreseen.statements == bench.servers.executed
-    assert len(foreseen.statements) == (3 if not stop_merges else 3 + 8)
+    assert len(foreseen.statements) == (2 if not stop_merges else 2 + 8)
     assert foreseen.moved[DAY] == done.moved[DAY]._replace(seen_twice_seconds=None)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
-    AttachPartition,
-    DropPart,
+    AttachPartitions,
+    DropParts,
     SetMerges,
     Statement,
 )
@@ -33,14 +33,20 @@ TABLES = TwinTables(
     ("statement", "sql"),
     [
         (
-            AttachPartition(TABLES, Side.COLD, "it's"),
+            AttachPartitions(TABLES, Side.COLD, ("it's",)),
             r"ALTER TABLE db.hits_cold ATTACH PARTITION ID 'it\'s' FROM db.`hits-2019`",
         ),
         (
-            AttachPartition(TABLES, Side.HOT, "201912"),
-            "ALTER TABLE db.`hits-2019` ATTACH PARTITION ID '201912' FROM db.hits_cold",
+            AttachPartitions(TABLES, Side.HOT, ("201912", "202001")),
+            (
+                "ALTER TABLE db.`hits-2019` ATTACH PARTITION ID '201912' FROM db.hits_cold,"
+                " ATTACH PARTITION ID '202001' FROM db.hits_cold"
+            ),
         ),
-        (DropPart(TABLES, Side.HOT, "it's_1_1_0"), r"ALTER TABLE db.`hits-2019` DROP PART 'it\'s_1_1_0'"),
+        (
+            DropParts(TABLES, Side.HOT, ("it's_1_1_0", "b_2_2_0")),
+            r"ALTER TABLE db.`hits-2019` DROP PART 'it\'s_1_1_0', DROP PART 'b_2_2_0'",
+        ),
         (SetMerges(TABLES, Side.HOT, allowed=False), "SYSTEM STOP MERGES db.`hits-2019`"),
         (SetMerges(TABLES, Side.COLD, allowed=True), "SYSTEM START MERGES db.hits_cold"),
     ],

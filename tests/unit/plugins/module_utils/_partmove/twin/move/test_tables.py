@@ -23,7 +23,7 @@ def test_each_side_has_another_side_and_its_table() -> None:
 
 def test_parts_are_told_apart_by_side_and_by_being_active() -> None:
     (one,), (two,), (three,), (four,) = (
-        ModelTable({(number, number, 0): ("row",)}).shown() for number in range(4)
+        ModelTable(parts={(number, number, 0): ("row",)}).shown() for number in range(4)
     )
     parts = PartsOf((one,), (two,), (three,), (four,))
     assert [parts.on(side) for side in Side] == [(one,), (two,)]

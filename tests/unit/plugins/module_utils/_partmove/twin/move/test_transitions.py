@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move import partition_move
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move import group_move
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.classify import TwinState
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.transitions import TRANSITIONS
 
 
 def test_every_state_has_its_transition_and_its_step() -> None:
-    assert TRANSITIONS.keys() == partition_move._STEP_OF.keys() == set(TwinState)
+    assert TRANSITIONS.keys() == group_move._STEP_OF.keys() == set(TwinState)
 
 
 def test_a_run_ends_where_no_state_follows() -> None:

@@ -6,11 +6,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import LeaseLost, PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    LeaseLost,
+    NotPermitted,
+    PartMoveError,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.exchange_record import (
+    ServerMoment,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.older_inserts import (
+    InsertsInProgress,
+)
 from support.memory.interleaving import Script
 from support.memory.pairs import PairBench, Silent
 from support.memory.twins import DAY, PATH, REPLICAS, content_of
@@ -170,15 +182,133 @@ def test_the_run_waits_for_lagging_replicas_and_then_reports_them(bench: PairBen
     assert report.differing.startswith("db.hits_cold has 0 parts")
 
 
-def test_earlier_contents_and_running_inserts_are_reported(bench: PairBench) -> None:
-    bench.pairs.inserting = 2
+def test_earlier_contents_are_reported(bench: PairBench) -> None:
     (first, _second) = bench.move(Side.COLD).final_counts
     assert first.before is not None
     assert [each.rows for each in first.before] == [3, 0]
-    assert first.older_inserts == 2
-    # A run that exchanges nothing does not know since when.
     (first, _second) = bench.move(Side.COLD).final_counts
-    assert (first.before, first.older_inserts) == (None, 0)
+    assert (first.before, first.older_inserts) == (None, ())
+
+
+def statement_of(*replicas: str) -> Callable[[str, ServerMoment], InsertsInProgress]:
+    """A statement that began before the exchange runs on these replicas."""
+    return lambda replica, _since: InsertsInProgress(
+        {"q1": "INSERT q1"} if replica in replicas else {}, {}, {}
+    )
+
+
+def test_no_run_is_finished_while_an_older_insert_runs(bench: PairBench) -> None:
+    """Not even one that exchanges nothing, and that finds the other table empty."""
+    bench.pairs.in_progress = statement_of("r2")
+    for _run in range(2):
+        report = bench.move(Side.COLD)
+        assert [each.older_inserts for each in report.final_counts] == [(), ["INSERT q1"]]
+        assert not report.is_finished
+        assert report.unfinished == "on server of r2 there began before the exchange: INSERT q1"
+    bench.twins.insert(Side.HOT, ("late",))
+    bench.pairs.in_progress = statement_of()
+    report = bench.move(Side.COLD)
+    assert report.is_finished
+    assert bench.is_at(Side.COLD)
+
+
+def test_a_run_waits_for_older_inserts_and_moves_their_rows(bench: PairBench) -> None:
+    looks = []
+
+    def in_progress(replica: str, since: ServerMoment) -> InsertsInProgress:
+        looks.append(replica)
+        if looks == ["r1", "r2", "r1"]:
+            bench.twins.insert(Side.HOT, ("late",))
+        return statement_of(*(["r1"] if len(looks) < 4 else []))(replica, since)
+
+    bench.pairs.in_progress = in_progress
+    report = bench.move(Side.COLD, insert_wait=10)
+    assert (looks, report.is_finished) == (["r1", "r2", "r1", "r1"], True)
+    assert bench.is_at(Side.COLD)
+
+
+def test_what_was_proven_is_not_asked_again(bench: PairBench) -> None:
+    assert bench.move(Side.COLD).is_finished
+    bench.pairs.in_progress = statement_of("r1", "r2")
+    assert bench.move(Side.COLD).is_finished
+    # Another exchange is another moment.
+    assert not bench.move(Side.HOT).is_finished
+
+
+def test_a_run_that_is_killed_after_an_exchange_takes_a_later_moment(bench: PairBench) -> None:
+    """So that everything that runs at the next run counts as older, and not only what ran at another time."""
+    bench.move(Side.COLD)
+    asked: list[ServerMoment] = []
+
+    def lose(replica: str) -> None:
+        bench.pairs.at[replica] = Side.HOT
+        raise Silent("no answer")
+
+    bench.pairs.on_exchange = lose
+    with pytest.raises(PartMoveError):
+        bench.move(Side.HOT)
+    bench.pairs.on_exchange = lambda _replica: None
+    bench.pairs.uptime["r1"] = 5000
+    bench.pairs.in_progress = lambda replica, since: asked.append(since) or statement_of()(replica, since)  # type: ignore[func-returns-value]
+    assert bench.move(Side.HOT).is_finished
+    assert asked[0].uptime > 5000
+
+
+def test_a_second_exchange_in_one_direction_forgets_the_first_moment(bench: PairBench) -> None:
+    """The run is lost right after it, so that nothing else tells that the first moment is too early."""
+    bench.move(Side.COLD)
+    for replica in REPLICAS:
+        bench.pairs.at[replica] = Side.HOT
+
+    def lose(replica: str) -> None:
+        bench.pairs.at[replica] = Side.COLD
+        raise Silent("no answer")
+
+    bench.pairs.on_exchange = lose
+    with pytest.raises(PartMoveError):
+        bench.move(Side.COLD)
+    bench.pairs.on_exchange = lambda _replica: None
+    bench.pairs.in_progress = statement_of("r1")
+    assert not bench.move(Side.COLD).is_finished
+
+
+def test_names_that_were_exchanged_by_hand_prove_nothing(bench: PairBench) -> None:
+    for replica in REPLICAS:
+        bench.pairs.at[replica] = Side.COLD
+    bench.pairs.in_progress = statement_of("r1")
+    assert not bench.move(Side.COLD).is_finished
+
+
+def test_names_stay_while_asynchronous_inserts_are_queued(bench: PairBench) -> None:
+    """They keep the table: real servers refuse them after an exchange, or write them into the other table."""
+    # It is queued after the other hindrances were read.
+    bench.pairs.queued = ["the asynchronous insert q1 into hits is queued"]
+    with pytest.raises(PartMoveError, match="the names are not exchanged, as the asynchronous insert q1"):
+        bench.move(Side.COLD)
+    assert set(bench.pairs.at.values()) == {Side.HOT}
+
+
+def test_nothing_is_changed_without_all_rights(bench: PairBench) -> None:
+    bench.pairs.forbidden = {"r2"}
+    with pytest.raises(NotPermitted):
+        bench.move(Side.COLD)
+    assert bench.servers.statements == []
+
+
+def test_inner_tables_of_views_are_refused(bench: PairBench) -> None:
+    bench.pairs.lacking = set(REPLICAS)
+    bench.pairs.alter = lambda found: found._replace(home=found.home._replace(name=".inner_id.1"))
+    with pytest.raises(PartMoveError, match="server of r1: db..inner_id.1 is the inner table of a view"):
+        bench.whole(Side.COLD).find_tables()
+
+
+def test_check_mode_knows_no_older_inserts_before_the_exchange(bench: PairBench) -> None:
+    report = bench.move(Side.COLD, check_mode=True)
+    assert {each.older_inserts for each in report.final_counts} == {None}
+    assert not report.is_finished
+    bench.move(Side.COLD)
+    bench.pairs.in_progress = statement_of("r1")
+    assert bench.move(Side.COLD, check_mode=True, insert_wait=1000).is_finished
 
 
 def test_contents_follow_the_rows(bench: PairBench) -> None:
@@ -223,7 +353,8 @@ def test_a_run_in_either_direction_continues_after_a_kill_anywhere(then: Side) -
         bench.pairs.script = Script()
         for replica in REPLICAS:
             bench.insert(replica, f"late {replica}")
-        bench.move(then)
+        report = bench.move(then)
+        assert report.is_finished
         # What came to the twin of a replica that had exchanged is moved by its partition.
         assert bench.is_at(then), steps
         bench.twins.check_nothing_lost()

@@ -1,0 +1,96 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Row policies of reading tables, and what reads now, over the HTTP interface."""
+
+from __future__ import annotations
+
+from .._partmove.errors import NotPermitted
+from .._partmove.formats.sql import is_one_of, literal
+from .._partmove.twin.move.tables import TwinTables
+from .._partmove.twin.readers.servers import Reading
+from .._partmove.twin.readers.statements import PolicyStatement, ReadingTable, policy_name
+from .client import ClickHouseClient
+from .permission import permitted
+from .reader_gates import hidden_from_user, policy_problem, probe_policy, storage_of_policies
+from .reading_tables import reading_problem, reading_tables
+from .replica_table import TwinClients
+from .system_tables import columns_of
+
+_LOADING = ("LOADING", "FAILED_AND_RELOADING", "LOADED_AND_RELOADING")
+_NO_READERS = ("System", "KillQuery", "Optimize", "Backup")
+"""Kinds of queries that read no rows of a reading table."""
+
+
+class HttpReaderServers:
+    """Implements ReaderServers over the HTTP interface."""
+
+    def __init__(self, clients: TwinClients) -> None:
+        self._clients = clients
+
+    def reading(self, tables: TwinTables) -> Reading:
+        """Implement `ReaderServers.reading`."""
+        client = self._client_of(tables)
+        found = reading_tables(client, tables)
+        if not found:
+            problem = hidden_from_user(client)
+            if problem:
+                raise NotPermitted(problem, remedy="GRANT SHOW ON *.* to the user")
+            return Reading(())
+        with permitted():
+            return Reading(found, policies_of(client, tables))
+
+    def storage(self, tables: TwinTables) -> str:
+        """Implement `ReaderServers.storage`."""
+        return storage_of_policies(self._client_of(tables))
+
+    def problem(self, tables: TwinTables, reading: Reading) -> str:
+        """Implement `ReaderServers.problem`."""
+        client = self._client_of(tables)
+        readers_of(client)  # Raises QueryRefused if the user may not see them.
+        return reading_problem(client, tables) or policy_problem(client, reading.tables)
+
+    def probe(self, tables: TwinTables, reading: Reading) -> str:
+        """Implement `ReaderServers.probe`."""
+        client = self._client_of(tables)
+        for each in reading.tables:
+            problem = probe_policy(client, tables, each, reading.storage)
+            if problem:
+                return problem
+        return ""
+
+    def execute(self, statement: PolicyStatement) -> None:
+        """Implement `ReaderServers.execute`."""
+        self._client_of(statement.tables).execute(statement.sql)
+
+    def readers(self, tables: TwinTables) -> frozenset[str]:
+        """Implement `ReaderServers.readers`."""
+        return readers_of(self._client_of(tables))
+
+    def _client_of(self, tables: TwinTables) -> ClickHouseClient:
+        replica, path = tables.replica, tables.on(tables.home).path
+        return self._clients.of(path, replica.name, replica.host)
+
+
+def policies_of(client: ClickHouseClient, tables: TwinTables) -> tuple[ReadingTable, ...]:
+    """Return the tables with a row policy of a move of the pair, sorted."""
+    rows = client.rows(
+        f"SELECT database, table FROM system.row_policies WHERE short_name = {literal(policy_name(tables))}"
+        " ORDER BY database, table"
+    )
+    return tuple(ReadingTable(database, table) for database, table in rows)
+
+
+def readers_of(client: ClickHouseClient) -> frozenset[str]:
+    """Return queries, loading dictionaries and running mutations, which may all be reading now."""
+    has_kinds = "query_kind" in columns_of(client, "processes")
+    kinds = f" AND NOT ({is_one_of('query_kind', _NO_READERS)})" if has_kinds else ""
+    rows = client.rows(
+        f"SELECT concat('query ', query_id) FROM system.processes WHERE query_id != queryID(){kinds}"
+        " UNION ALL SELECT concat('dictionary ', database, '.', name, ' ', toString(loading_start_time))"
+        f" FROM system.dictionaries WHERE {is_one_of('status', _LOADING)}"
+        " UNION ALL SELECT concat('mutation ', database, '.', table, ' ', result_part_name)"
+        " FROM system.merges WHERE is_mutation"
+    )
+    return frozenset(text for (text,) in rows)

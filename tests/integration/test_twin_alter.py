@@ -1,0 +1,352 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One statement changes a table, its twin and the reading table on real servers, once, however runs end."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.alter_servers import HttpAlterServers
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_creation import TwinPlace
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import TwinTables
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_alter import TwinAlter
+from support.ansible.calls import Call, run_modules
+from support.ansible.dying_servers import DyingServers, Killed, run_until_killed
+from support.ansible.twin_runs import DAY, NEXT, ModernTables
+from support.servers.modern.server import ENGINE, ModernShard
+from support.servers.zookeeper import Ensemble
+
+pytestmark = [pytest.mark.ladder, pytest.mark.long(minutes=2)]
+
+
+class Altered(ModernTables):
+    """A table with its twin, each with a partition, a reading table, and the module for all of them."""
+
+    def __init__(self, shard: ModernShard, hot: Ensemble, base: str) -> None:
+        super().__init__(shard, hot, base)
+        self.name = f"t_{uuid.uuid4().hex[:8]}"
+        self.cold, self.reading = f"{self.name}_cold", f"{self.name}_all"
+        self.path = self.shard_path(self.name)
+        columns = "(day Date, id UInt32, v UInt32 DEFAULT 10, w String)"
+        for name, path in ((self.name, self.path), (self.cold, f"cold:{self.path}_cold")):
+            definition = self.definition(name, path, columns)
+            # Servers then assign no mutation either.
+            shard.execute(
+                definition.replace("max_replicated_merges_in_queue = 0", "old_parts_lifetime = 480")
+            )
+        self.insert_into(self.name, 1, 2)
+        self.insert_into(self.name, 3, day=NEXT)
+        assert self.moved()["counts"]["moved"] == 1
+        assert self.answer("twin_view", shard_paths=[self.path])["changed"]
+
+    def moved(self, state: str = "cold") -> dict[str, Any]:
+        """What twin_move answers."""
+        return self.move(partitions=[{"shard_path": self.path, "partition": DAY}], state=state)
+
+    def alter(self, text: str | None = None, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        """What twin_alter answers."""
+        statement = {} if text is None else {"alter": text}
+        given = {"shard_paths": [self.path], "journal": "", "wait": "2m"}
+        return self.answer("twin_alter", check=check, **given, **statement, **options)
+
+    def alter_here(self, text: str | None, servers: HttpAlterServers, **options: Any) -> TwinAlter:
+        """Alter in this process, where servers can be made to behave otherwise."""
+        params = {
+            **self.given,
+            "shard_paths": [self.path],
+            "lock_wait": "45s",
+            "ensemble": "cold",
+            "path": "{path}_cold",
+            "twin": "{table}_cold",
+            "journal": "",
+            "alter": text,
+            "truncate": False,
+            "rename": None,
+            "wait": "2m",
+            **options,
+        }
+        task = TwinAlter(params, servers)
+        with ExitStack() as stack:
+            task.run(Resources(params, stack, check_mode=False))
+        return task
+
+    def rows(self, columns: str = "id, v") -> list[list[list[Any]]]:
+        """What each replica has in the table, in the twin, and in the reading table."""
+        return [
+            [
+                [list(row) for row in server.query(f"SELECT {columns} FROM {table} ORDER BY id")]
+                for table in (self.name, self.cold, self.reading)
+            ]
+            for server in self.shard.servers
+        ]
+
+    def columns(self, table: str) -> list[list[str]]:
+        """The columns of a table on each replica."""
+        return [
+            [
+                name
+                for (name,) in server.query(
+                    f"SELECT name FROM system.columns WHERE table = '{table}' ORDER BY position"
+                )
+            ]
+            for server in self.shard.servers
+        ]
+
+    def mutations(self, table: str) -> int:
+        """How many mutations of the statement the table has got."""
+        condition = f"table = '{table}' AND command NOT LIKE '%barrier%'"
+        ((count,),) = self.first.query(f"SELECT count() FROM system.mutations WHERE {condition}")
+        return int(count)
+
+    @property
+    def servers(self) -> DyingAlters:
+        """Servers that do not die."""
+        return DyingAlters(self, 1000, given=False)
+
+
+class DyingAlters(HttpAlterServers):
+    """Executes so many statements, and then dies before or after the next one."""
+
+    def __init__(self, altered: Altered, statements: int, *, given: bool) -> None:
+        super().__init__(altered.asked(), TwinPlace("cold", "{path}_cold"))
+        self._left = statements
+        self._given = given
+
+    def execute(self, tables: TwinTables, sql: str) -> None:
+        """As the servers do, or die."""
+        if self._left:
+            self._left -= 1
+            super().execute(tables, sql)
+            return
+        if self._given:
+            super().execute(tables, sql)
+        raise Killed
+
+
+@pytest.fixture
+def altered(modern: ModernShard, hot: Ensemble, base: str) -> Altered:
+    return Altered(modern, hot, base)
+
+
+ALL = ["day", "id", "v", "w"]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("ADD COLUMN x UInt8 DEFAULT 7 AFTER id", ["day", "id", "x", "v", "w"]),
+        ("ADD COLUMN IF NOT EXISTS v UInt32", ALL),
+        ("DROP COLUMN w", ["day", "id", "v"]),
+        ("RENAME COLUMN w TO `a b`", ["day", "id", "v", "a b"]),
+        ("MODIFY COLUMN v UInt64", ALL),
+        ("MODIFY COLUMN v COMMENT 'a value'", ALL),
+        ("COMMENT COLUMN v 'a value'", ALL),
+        ("ADD INDEX i v TYPE minmax GRANULARITY 1", ALL),
+        ("ADD PROJECTION p (SELECT id, v ORDER BY v)", ALL),
+        ("ADD CONSTRAINT c CHECK id > 0", ALL),
+        ("MODIFY TTL day + INTERVAL 50 YEAR", ALL),
+        ("MODIFY SETTING old_parts_lifetime = 20", ALL),
+        ("ADD COLUMN x UInt8, ADD INDEX i x TYPE minmax GRANULARITY 1", [*ALL, "x"]),
+        ("CLEAR COLUMN v", ALL),
+        ("MATERIALIZE COLUMN v", ALL),
+    ],
+)
+def test_a_change_of_the_structure(altered: Altered, text: str, columns: list[str]) -> None:
+    foretold = altered.alter(text, check=True)
+    assert altered.columns(altered.cold) == [ALL, ALL]
+    answer = altered.alter(text)
+    assert not answer["failed"], answer
+    tables = (altered.name, altered.cold, altered.reading)
+    assert [altered.columns(each) for each in tables] == [[columns, columns]] * 3
+    executed = answer["altered"][0]["statements"]
+    said = foretold["altered"][0]["statements"]
+    assert set(executed) <= set(said) or "COMMENT" in text, (executed, said)
+    assert answer["diff"]["after"].count("ALTER TABLE") >= 2
+    back = altered.moved("hot")
+    assert back["counts"]["moved"] == 1, back["deferred"]
+    assert altered.rows("id")[0][0] == [[1], [2], [3]]
+
+
+def test_readers_never_read_empty_values_of_a_column_that_leaves(altered: Altered) -> None:
+    statements = altered.alter("DROP COLUMN w")["altered"][0]["statements"]
+    assert [each.split()[2].rsplit(".", 1)[-1] for each in statements[:4]] == [
+        *[altered.reading] * 2,
+        altered.name,
+        altered.cold,
+    ]
+
+
+def test_a_mutation_changes_each_row_once(altered: Altered) -> None:
+    foretold = altered.alter("UPDATE v = v + 1 WHERE id = 1 OR id = 3", check=True)
+    assert len(foretold["altered"][0]["statements"]) == 2
+    answer = altered.alter("UPDATE v = v + 1 WHERE id = 1 OR id = 3")
+    assert not answer["failed"], answer
+    assert altered.rows() == [[[[3, 11]], [[1, 11], [2, 10]], [[1, 11], [2, 10], [3, 11]]]] * 2
+    assert altered.alter("DELETE WHERE id IN (1, 3)")["changed"]
+    assert altered.rows() == [[[], [[2, 10]], [[2, 10]]]] * 2
+    assert altered.moved("hot")["counts"]["moved"] == 1
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("statements", [0, 1])
+@pytest.mark.parametrize("again", [True, False])
+def test_a_mutation_of_a_killed_run_is_executed_once(
+    altered: Altered, statements: int, given: bool, again: bool
+) -> None:
+    text = "UPDATE v = v + 1 WHERE 1"
+    run_until_killed(lambda: altered.alter_here(text, DyingAlters(altered, statements, given=given)))
+    assert [each["gate"] for each in altered.moved("hot")["deferred"]] == ["alter_finished"]
+    answer = altered.alter(text if again else None)
+    assert not answer["failed"], answer
+    assert answer["altered"][0]["finished"] == text
+    assert altered.rows() == [[[[3, 11]], [[1, 11], [2, 11]], [[1, 11], [2, 11], [3, 11]]]] * 2
+    assert [altered.mutations(each) for each in (altered.name, altered.cold)] == [1, 1]
+    assert altered.moved("hot")["counts"]["moved"] == 1
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("statements", range(6))
+def test_a_change_of_columns_of_a_killed_run_is_finished(
+    altered: Altered, statements: int, given: bool
+) -> None:
+    text = "RENAME COLUMN w TO x"
+    run_until_killed(lambda: altered.alter_here(text, DyingAlters(altered, statements, given=given)))
+    assert [each["gate"] for each in altered.moved("hot")["deferred"]] == ["alter_finished"]
+    answer = altered.alter()
+    assert not answer["failed"], answer
+    columns = ["day", "id", "v", "x"]
+    assert [altered.columns(each) for each in (altered.name, altered.cold, altered.reading)] == [
+        [columns, columns]
+    ] * 3
+    assert altered.moved("hot")["counts"]["moved"] == 1
+
+
+def test_a_partition_is_dropped_detached_and_attached_in_both(altered: Altered) -> None:
+    altered.insert_into(altered.name, 4)
+    assert altered.alter(f"DETACH PARTITION ID '{DAY}'")["changed"]
+    assert altered.rows("id") == [[[[3]], [], [[3]]]] * 2
+    answer = altered.alter(f"ATTACH PARTITION ID '{DAY}'")
+    assert not answer["failed"], answer
+    assert altered.rows("id") == [[[[3], [4]], [[1], [2]], [[1], [2], [3], [4]]]] * 2
+    assert altered.alter(f"DROP PARTITION ID '{DAY}'")["changed"]
+    assert altered.rows("id") == [[[[3]], [], [[3]]]] * 2
+    # The twin has nothing of it.
+    assert len(altered.alter(f"DROP PARTITION ID '{NEXT}'")["altered"][0]["statements"]) == 1
+    assert not altered.alter(f"DROP PARTITION ID '{NEXT}'")["changed"]
+
+
+def test_no_audit_misses_a_partition_that_was_dropped_from_both(altered: Altered) -> None:
+    entered = altered.answer("twin_ledger", shard_paths=[altered.path], journal="")
+    assert not entered["failed"], entered
+    assert altered.alter(f"DROP PARTITION ID '{DAY}'")["changed"]
+    audited = altered.answer("twin_audit_info", shard_paths=[altered.path])
+    assert (audited["drifted"], audited["complete"]) == (False, True), audited
+
+
+def test_a_partition_is_replaced_in_the_table_and_dropped_from_the_twin(altered: Altered) -> None:
+    source = f"{altered.name}_source"
+    altered.first.execute(
+        f"CREATE TABLE {source} (day Date, id UInt32, v UInt32 DEFAULT 10, w String) ENGINE = MergeTree"
+        " PARTITION BY toYYYYMMDD(day) ORDER BY id"
+    )
+    altered.first.execute(f"INSERT INTO {source} (day, id) VALUES ('{DAY[:4]}-{DAY[4:6]}-{DAY[6:]}', 7)")
+    altered.insert_into(altered.name, 4)
+    answer = altered.alter(f"REPLACE PARTITION ID '{DAY}' FROM default.{source}")
+    assert not answer["failed"], answer
+    assert altered.rows("id") == [[[[3], [7]], [], [[3], [7]]]] * 2
+
+
+@pytest.mark.parametrize(("statements", "given"), [(1, True), (2, True), (4, False), (5, True)])
+def test_both_tables_are_renamed_and_readers_find_them(
+    altered: Altered, modern_version: str, statements: int, given: bool
+) -> None:
+    """All the time where a database replaces tables; the default one of chDB has to drop them first."""
+    replaces = modern_version != ENGINE
+    new = f"{altered.name}_new"
+    foretold = altered.alter(check=True, rename=new)["altered"][0]["statements"]
+    servers = DyingAlters(altered, statements, given=given)
+    run_until_killed(lambda: altered.alter_here(None, servers, rename=new))
+    for server in altered.shard.servers if replaces else ():
+        assert server.query(f"SELECT id FROM {altered.reading} ORDER BY id") == [(1,), (2,), (3,)]
+    assert [each["gate"] for each in altered.moved("hot")["deferred"]] == ["alter_finished"]
+    answer = altered.alter()
+    assert not answer["failed"], answer
+    assert len({*answer["altered"][0]["statements"]} - {*foretold}) == 0
+    assert not replaces or len(answer["altered"][0]["statements"]) < len(foretold)
+    altered.name, altered.cold = new, f"{new}_cold"
+    assert altered.rows("id") == [[[[3]], [[1], [2]], [[1], [2], [3]]]] * 2
+    assert altered.moved("hot")["counts"]["moved"] == 1
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("statements", [0, 1])
+def test_rows_inserted_after_a_truncate_stay(altered: Altered, statements: int, given: bool) -> None:
+    servers = DyingAlters(altered, statements, given=given)
+    run_until_killed(lambda: altered.alter_here(None, servers, truncate=True))
+    is_done = statements == 1 or given
+    if is_done:
+        altered.insert_into(altered.name, 9)
+    answer = altered.alter()
+    assert not answer["failed"], answer
+    assert altered.rows("id") == [[[[9]] if is_done else [], [], [[9]] if is_done else []]] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ADD COLUMN v UInt8", "already exists"),
+        ("UPDATE v = 1 WHERE nothing = 1", "Neither table was changed"),
+        ("DROP PART 'x'", "PARTITION ID"),
+        ("MOVE PARTITION ID 'x' TO TABLE other", "MOVE PARTITION is no kind of statement"),
+        ("ADD COLUMN", "Syntax error"),
+        ("DROP COLUMN v SETTINGS mutations_sync = 0", "SETTINGS"),
+        ("DROP COLUMN v FORMAT Null", "Leave SETTINGS and FORMAT out"),
+    ],
+)
+def test_a_refused_statement_leaves_nothing(altered: Altered, text: str, says: str) -> None:
+    answer = altered.alter(text)
+    assert answer["failed"]
+    assert says in answer["msg"]
+    assert altered.columns(altered.reading) == [ALL, ALL]
+    assert altered.moved("hot")["counts"]["moved"] == 1
+
+
+def test_a_statement_waits_for_a_partition_between_the_tables(altered: Altered) -> None:
+    servers = DyingServers(altered.asked(), 1, given=False)
+    run_until_killed(lambda: altered.move_here(servers, "hot", altered.path, DAY, TwinOptions()))
+    answer = altered.alter("ADD COLUMN x UInt8")
+    assert answer["failed"]
+    assert "Run twin_move for partition" in answer["msg"]
+    assert altered.moved("hot")["counts"]["moved"] == 1
+    assert altered.alter("ADD COLUMN x UInt8")["changed"]
+
+
+def test_a_hold_keeps_statements_away_and_waits_for_them(altered: Altered) -> None:
+    run_until_killed(lambda: altered.alter_here("ADD COLUMN x UInt8", DyingAlters(altered, 1, given=False)))
+    given = {name: altered.given[name] for name in ("hot", "coordination_root")}
+    hold = Call("twin_hold", {**given, "shard_paths": [altered.path], "owner": "me", "reason": "a test"})
+    (refused,) = run_modules(hold)
+    assert "Run twin_alter" in refused["refused"][0]["remedy"]
+    assert altered.alter()["changed"]
+    (held,) = run_modules(hold)
+    assert held["changed"]
+    assert "is held by me" in altered.alter("DROP COLUMN x")["msg"]
+
+
+def test_the_statement_that_is_missing_may_be_executed_by_hand(altered: Altered) -> None:
+    servers = DyingAlters(altered, 1, given=False)
+    run_until_killed(lambda: altered.alter_here("UPDATE v = v + 1 WHERE 1", servers))
+    statements: Sequence[str] = altered.alter(check=True)["altered"][0]["statements"]
+    assert len(statements) == 1
+    altered.first.execute(statements[0], mutations_sync=2)
+    assert altered.alter()["altered"][0]["statements"] == []
+    assert altered.rows()[0][1] == [[1, 11], [2, 11]]

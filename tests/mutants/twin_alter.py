@@ -1,0 +1,235 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of statements for both tables: one would be executed twice, on one table alone, or amid a move."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_EFFECT = "twin/alter/effect.py"
+_RECORD = "twin/alter/record.py"
+_RUN = "twin/alter/run.py"
+_STATEMENT = "twin/alter/statement.py"
+_STEPS = "twin/alter/steps.py"
+_UNDER_LEASE = "run/under_lease.py"
+_TEST_EFFECT = "twin/alter/test_effect.py"
+_TEST_RECORD = "twin/alter/test_record.py"
+_TEST_RUN = "twin/alter/test_run.py"
+_TEST_STEPS = "twin/alter/test_steps.py"
+_KILLED = f"{_TEST_STEPS}::test_a_run_that_is_killed_anywhere_is_finished_by_the_next"
+
+MUTANTS = (
+    Mutant(
+        "a mutation that is not listed yet counts as not executed",
+        _STEPS,
+        "                effect.prove_not_executed(executor)\n",
+        "                pass\n",
+        (f"{_TEST_EFFECT}::test_a_mutation_that_is_not_listed_yet_is_not_executed_again",),
+    ),
+    Mutant(
+        "a mutation of a killed run is executed again",
+        _STEPS,
+        "return [] if effect.marked(executor) else [executor]",
+        "return [executor]",
+        (f"{_TEST_EFFECT}::test_a_mutation_that_is_not_listed_yet_is_not_executed_again",),
+    ),
+    Mutant(
+        "a mutation that somebody removed counts as never executed",
+        _EFFECT,
+        "if not listed or newer != list(range(first, first + len(newer))):",
+        "if not listed:",
+        (f"{_TEST_EFFECT}::test_a_mutation_that_somebody_removed_is_not_executed_again",),
+    ),
+    Mutant(
+        "the proof does not wait until the server lists the newest mutation",
+        _EFFECT,
+        "listed = self._shard.wait_until("
+        "lambda: any(mark in each.command for each in self._mutations(tables)))",
+        "listed = True",
+        (f"{_TEST_EFFECT}::test_a_mutation_that_is_not_listed_yet_is_not_executed_again",),
+    ),
+    Mutant(
+        "later inserts count as parts that are still to be dropped",
+        _EFFECT,
+        "current[each].lowest <= last for each, last in recorded.items()",
+        "current[each].lowest > 0 for each, last in recorded.items()",
+        (f"{_TEST_EFFECT}::test_an_insert_after_a_truncate_is_not_taken_for_an_older_part",),
+    ),
+    Mutant(
+        "parts that are still there count as dropped",
+        _EFFECT,
+        "return not self._has_recorded_blocks(tables)",
+        "return True",
+        (f"{_TEST_EFFECT}::test_a_part_that_contains_a_recorded_one_is_dropped",),
+    ),
+    Mutant(
+        "an unchanged definition counts as changed",
+        _EFFECT,
+        "            return not self._is_unchanged(tables)\n",
+        "            return True\n",
+        (_KILLED,),
+    ),
+    Mutant(
+        "a statement of a killed run is not waited for",
+        _STEPS,
+        "            self._shard.wait_until_quiet()\n        else:",
+        "            pass\n        else:",
+        ("twin/alter/test_shard.py::test_a_statement_that_stays_in_progress_ends_the_run",),
+    ),
+    Mutant(
+        "a statement without an answer counts as executed",
+        _STEPS,
+        "            if not self._outlasted(effect):\n",
+        "            if False:\n",
+        (f"{_TEST_STEPS}::test_a_statement_without_an_answer_counts_once_its_effect_shows",),
+    ),
+    Mutant(
+        "the record goes although the twin refused the statement",
+        _STEPS,
+        "if self._record.done or not effect.nothing_happened(is_resumed):",
+        "if not effect.nothing_happened(is_resumed):",
+        (f"{_TEST_STEPS}::test_a_statement_that_only_the_twin_refuses_stays_recorded",),
+    ),
+    Mutant(
+        "the record goes although the tables differ",
+        _STEPS,
+        "        self._compare()\n",
+        "",
+        (f"{_TEST_STEPS}::test_tables_that_differ_afterwards_are_named",),
+    ),
+    Mutant(
+        "the twin comes first",
+        _STEPS,
+        "ORDER = (Side.HOT, Side.COLD)",
+        "ORDER = (Side.COLD, Side.HOT)",
+        (f"{_TEST_STEPS}::test_the_twin_is_changed_only_after_the_table",),
+    ),
+    Mutant(
+        "the next run does not know that a statement was begun",
+        _STEPS,
+        "self._save(self._record._replace(begun=(*self._record.begun, side)))",
+        "pass",
+        (f"{_TEST_EFFECT}::test_a_mutation_that_is_not_listed_yet_is_not_executed_again",),
+    ),
+    Mutant(
+        "readers keep a column that leaves",
+        _STEPS,
+        "        prepare(self._shard, statement)\n",
+        "",
+        ("twin/alter/test_reading.py::test_the_order_of_the_statements",),
+    ),
+    Mutant(
+        "a refused statement leaves readers without the column",
+        _STEPS,
+        "        recreate(self._shard, self._record.statement)\n        self._records.remove",
+        "        self._records.remove",
+        ("twin/alter/test_reading.py::test_a_refused_statement_gives_the_reading_table_its_column_back",),
+    ),
+    Mutant(
+        "a statement begins while a partition is between the tables",
+        _RUN,
+        "        if partitions:\n",
+        "        if len(partitions) > 1:\n",
+        (f"{_TEST_RUN}::test_a_partition_between_the_tables_has_to_arrive_first",),
+    ),
+    Mutant(
+        "a statement begins amid another change",
+        _RUN,
+        "            if reasons:\n",
+        "            if len(reasons) > 9:\n",
+        (f"{_TEST_RUN}::test_nothing_begins_amid_another_change",),
+    ),
+    Mutant(
+        "a statement begins while the tables differ",
+        _RUN,
+        "        if refusal is not None:\n",
+        "        if refusal is not None and not every:\n",
+        (f"{_TEST_RUN}::test_nothing_begins_while_the_tables_differ",),
+    ),
+    Mutant(
+        "a record of other tables is continued",
+        _RUN,
+        "if places != (record.hot, record.cold):",
+        "if not places:",
+        (f"{_TEST_RUN}::test_a_record_of_other_tables_is_not_continued",),
+    ),
+    Mutant(
+        "the recorded statement is executed once more when it is given again",
+        _RUN,
+        "if statement is not None and (stored is None or stored.record.statement != statement):",
+        "if statement is not None:",
+        (f"{_TEST_STEPS}::test_the_same_statement_finishes_the_recorded_one_and_is_not_executed_again",),
+    ),
+    Mutant(
+        "the record of a statement is written without the lease",
+        _RECORD,
+        "outcome = self._hot.commit([(*checks, *ops)])[0]",
+        "outcome = self._hot.commit([(*ops,)])[0]",
+        (f"{_TEST_RECORD}::test_nothing_is_written_without_the_lease",),
+    ),
+    Mutant(
+        "a mutation has no mark",
+        _STATEMENT,
+        "text = _marked(self.text, token) if self.kind is AlterKind.MUTATION else self.text",
+        "text = self.text",
+        ("twin/alter/test_statement.py::test_the_mark_of_a_mutation_changes_no_condition",),
+    ),
+    Mutant(
+        "the mark changes the condition of a mutation",
+        _STATEMENT,
+        'f"({text[begin:].strip()})"',
+        "text[begin:].strip()",
+        ("twin/alter/test_statement.py::test_the_mark_of_a_mutation_changes_no_condition",),
+    ),
+    Mutant(
+        "a move reads the two tables while a statement is unfinished",
+        _UNDER_LEASE,
+        "    if hot.read([path])[0] is None:\n        return None\n",
+        "    if hot.read([path])[0] is not None:\n        return None\n",
+        ("run/test_shard_run.py::test_an_unfinished_statement_is_named_before_anything_is_read",),
+    ),
+    Mutant(
+        "a dropped partition stays in the ledger",
+        _STEPS,
+        "self._records.remove(shard.lease, self._stored, more)",
+        "self._records.remove(shard.lease, self._stored)",
+        ("twin/alter/test_leaving.py::test_dropped_partitions_leave_the_ledger",),
+    ),
+    Mutant(
+        "a dropped partition takes the others out of the ledger",
+        "twin/alter/leaving.py",
+        'if statement.partition in ("", each)]',
+        "if statement.text]",
+        ("twin/alter/test_leaving.py::test_dropped_partitions_leave_the_ledger",),
+    ),
+    Mutant(
+        "a REPLACE of a killed run is repeated over later inserts",
+        _STEPS,
+        "            effect.refuse_doubtful()\n",
+        "            pass\n",
+        (f"{_TEST_STEPS}::test_a_replace_of_a_killed_run_is_not_repeated_over_later_inserts",),
+    ),
+    Mutant(
+        "readers find only the former names amid a RENAME",
+        "twin/alter/reading.py",
+        "if statement.leaving or statement.names:",
+        "if statement.leaving:",
+        (f"{_TEST_STEPS}::test_readers_find_both_tables_amid_a_rename",),
+    ),
+    Mutant(
+        "a reading table that a killed run dropped stays away",
+        _STEPS,
+        "        restore(self._shard, statement, self._record.reading)\n",
+        "",
+        (f"{_TEST_STEPS}::test_readers_get_a_dropped_table_back_before_anything_else",),
+    ),
+    Mutant(
+        "reading tables that are dropped first are not recorded",
+        "twin/alter/reading.py",
+        "if not each.can_be_replaced}",
+        "if each.can_be_replaced}",
+        (f"{_TEST_STEPS}::test_readers_get_a_dropped_table_back_before_anything_else",),
+    ),
+)

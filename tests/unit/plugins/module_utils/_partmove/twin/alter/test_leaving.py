@@ -1,0 +1,85 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Dropped partitions leave the ledger of the twin together with the record of the statement."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.statement import (
+    AlterKind,
+    Statement,
+    truncate,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.entry import (
+    BlockRange,
+    LedgerEntry,
+    TablePlace,
+    TwinPair,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.ledger import (
+    OpenLedger,
+    read_ledger,
+)
+from support.memory.alters import AlterBench
+from support.memory.twins import PATH
+
+ENTRY = LedgerEntry(1, (BlockRange(1, 1),), 0, "000000", "000000", 1, 1)
+PAIR = TwinPair(TablePlace("db.hits", "default:/a", {}), TablePlace("db.hits_cold", "cold:/b", {}))
+
+
+def entered() -> AlterBench:
+    """A twin whose ledger has both partitions."""
+    bench = AlterBench()
+    store = bench.hot.open()
+    keeper = LeaseKeeper(store, None, bench.hot.clock, owner="a test", wait_seconds=0)
+    lease = keeper.acquire(PATH)
+    assert OpenLedger(store, "/partmove", PATH).commit(lease, PAIR, {"p1": ENTRY, "p2": ENTRY})
+    keeper.release(lease)
+    return bench
+
+
+def listed(bench: AlterBench) -> list[str]:
+    ledger = read_ledger(bench.hot.open(), "/partmove", PATH)
+    return [] if ledger is None else sorted(ledger.entries)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("DROP PARTITION ID 'p1'", ["p2"]),
+        ("DETACH PARTITION ID 'p2'", ["p1"]),
+        (truncate(), []),
+        ("ADD COLUMN x Int8", ["p1", "p2"]),
+        ("UPDATE v = v + 1 WHERE 1", ["p1", "p2"]),
+    ],
+    ids=str,
+)
+def test_dropped_partitions_leave_the_ledger(text: str | Statement, left: list[str]) -> None:
+    bench = entered()
+    bench.run(text)
+    assert listed(bench) == left
+
+
+def test_they_leave_with_the_record_however_a_run_ends() -> None:
+    moment = 0
+    while True:
+        bench = entered()
+        if not bench.run_killed("DROP PARTITION ID 'p1'", moment):
+            break
+        # An entry without the record would make an audit report a loss.
+        assert (listed(bench) == ["p2"]) <= (not bench.is_recorded)
+        if bench.is_recorded:
+            bench.run(None)
+            assert listed(bench) == ["p2"]
+        moment += 1
+
+
+def test_a_partition_without_an_entry_needs_no_change() -> None:
+    bench = entered()
+    bench.servers.of[next(iter(bench.servers.of))].insert("p3", "a row")
+    bench.run(Statement(AlterKind.DROP, "DROP PARTITION ID 'p3'", "p3"))
+    assert listed(bench) == ["p1", "p2"]

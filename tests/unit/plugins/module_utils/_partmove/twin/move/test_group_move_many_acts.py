@@ -1,0 +1,177 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Many acts at any steps, kills and refused statements, in an order that a seed decides.
+
+RUNS says how many; each of them can be done again by its number.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from random import Random
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.classify import TwinState
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.group_move import GroupMove
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.progress import (
+    Current,
+    Progress,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import DropParts
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.transitions import TRANSITIONS
+from support.memory.interleaving import Died, Script
+from support.memory.twins import DAY, TwinBench, Twins
+
+RUNS = int(os.environ.get("RUNS") or "1000")
+FIRST, SECOND, OTHER = ("a", "b"), ("c",), ("o",)
+NEXT = "20191202"
+ACTS = (
+    *("insert", "same", "second", "merge", "merge", "merge both"),
+    *("mutate", "forget", "window over", "trim"),
+)
+ATTEMPTS, MOST_ACTS, STEPS = 3, 4, 50
+
+
+class Schedule:
+    """A partition of two parts and another one, and the acts on both."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.destination = random.choice(list(Side))
+        self.bench = TwinBench(Twins(FIRST, SECOND, at=self.destination.other))
+        self.twins = self.bench.twins
+        self.twins.insert(self.destination.other, OTHER, NEXT)
+        self.events: list[str] = []
+        self._refused = random.choice((0.0, 0.2, 0.5))
+        self._drop = self.bench.servers.drop
+        self.bench.servers.drop = self._drop_or_not  # type: ignore[method-assign]
+
+    def _drop_or_not(self, statement: DropParts) -> bool:
+        """Drop, or drop some parts and refuse the next one, as servers do where a merge has the part."""
+        if self.random.random() < self._refused:
+            some = statement.parts[: self.random.randrange(len(statement.parts))]
+            if some:
+                self._drop(statement._replace(parts=some))
+            self.act()
+            return False
+        return self._drop(statement)
+
+    def calm(self) -> None:
+        """Let nothing more be refused."""
+        self._refused = 0.0
+
+    def act(self) -> None:
+        """Let something happen to the tables."""
+        kind = self.random.choice(
+            (
+                "insert",
+                "same",
+                "second",
+                "merge",
+                "merge",
+                "merge both",
+                "forget",
+                "mutate",
+                "window over",
+                "trim",
+            )
+        )
+        self.events.append(kind)
+        if kind == "merge":
+            self.twins.merge(self.random.choice(list(Side)), self.random.choice((DAY, NEXT)))
+        elif kind == "merge both":
+            for side in Side:
+                self.twins.merge(side)
+        elif kind == "mutate":
+            self.twins.mutate(*Side)
+        elif kind == "window over":
+            self.twins.forget_clones()
+        elif kind == "trim":
+            self.twins.trim_logs()
+        elif kind == "forget":
+            for each in self.twins.partition_ids:
+                for table in self.twins.of(each).values():
+                    table.past.clear()
+        else:
+            rows = {"same": FIRST, "second": SECOND}.get(kind, (f"late {len(self.events)}",))
+            self.twins.insert(Side.HOT, rows, self.random.choice((DAY, DAY, NEXT)))
+
+    def partitions(self) -> list[str]:
+        """What a run is asked for."""
+        return self.random.choice(([DAY], [NEXT], [DAY, NEXT], ["20200101"]))
+
+    def script(self) -> Script:
+        """Acts at any steps of a run, another run, and perhaps its end."""
+        script = Script()
+        for _act in range(self.random.randint(0, MOST_ACTS)):
+            script.actions[self.random.randrange(STEPS)] = self.act
+        if self.random.random() < 0.5:
+            script.actions[self.random.randrange(STEPS)] = partial(self._die, script)
+        return script
+
+    def _die(self, script: Script) -> None:
+        self.events.append("killed")
+        script.die()
+
+
+def explore(schedule: Schedule) -> None:
+    """Run in either direction with random acts, and then a few times without."""
+    for attempt in range(schedule.random.randint(1, ATTEMPTS)):
+        destination = schedule.random.choice(list(Side)) if attempt else schedule.destination
+        partitions = schedule.partitions() if attempt else [DAY, NEXT]
+        schedule.events.append(f"{', '.join(partitions)} to {destination.value}")
+        with suppress(Died):
+            schedule.bench.run(destination, schedule.script(), partitions=partitions)
+    schedule.calm()
+    for _run in range(3):
+        report = schedule.bench.run(schedule.destination, partitions=["20200101"])
+        schedule.twins.check_nothing_lost()
+        if not schedule.bench.records:
+            break
+    if schedule.bench.records:
+        assert {each.gate for each in report.unfinished.values()} == {GateName.TWIN_KNOWN}
+    else:
+        assert schedule.twins.rows == schedule.twins.inserted, report
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_no_row_is_lost_or_stays_twice(part: int) -> None:
+    for number in range(part, RUNS, 4):
+        schedule = Schedule(Random(number))
+        try:
+            explore(schedule)
+        except AssertionError as error:
+            events = ", ".join(schedule.events)
+            raise AssertionError(
+                f"run {number}, {events}; statements {schedule.bench.servers.statements}: {error}"
+            ) from error
+
+
+def test_steps_lead_where_the_transitions_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table contains every pair of successive states in the schedules."""
+    shown: set[tuple[TwinState, TwinState]] = set()
+    read_states = GroupMove._read_states
+
+    def read_and_note(move: GroupMove, members: Sequence[Progress]) -> list[Current]:
+        currents = read_states(move, members)
+        for each in currents:
+            before, state = getattr(each.progress, "before", None), each.classification.state
+            if before is not None:
+                shown.add((before, state))
+            each.progress.before = state  # type: ignore[attr-defined]
+        return currents
+
+    monkeypatch.setattr(GroupMove, "_read_states", read_and_note)
+    for number in range(RUNS):
+        explore(Schedule(Random(number)))
+    missing = {(state, after) for state, after in shown if after not in TRANSITIONS[state].leads_to}
+    assert not missing
+    assert len(shown) > 15
