@@ -131,7 +131,7 @@ class HttpTwinServers:
             f"SELECT database, table FROM system.replicas WHERE zookeeper_path = {literal(path)}"
             f" AND replica_name = {literal(replica.name)}{of_ensemble}"
         )
-        return [(database, name) for database, name in rows]
+        return [(str(database), str(name)) for database, name in rows]
 
     def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
         """Implement `TwinServers.parts`. Raises QueryRefused if the version lacks one of the columns."""
