@@ -101,6 +101,25 @@ class Altered(ModernTables):
             for server in self.shard.servers
         ]
 
+    def source(self, *numbers: int, day: str) -> str:
+        """Create a table on the first server, with a part of that day, and return its name."""
+        name = f"{self.name}_source"
+        self.first.execute(
+            f"CREATE TABLE {name} (day Date, id UInt32, v UInt32 DEFAULT 10, w String) ENGINE = MergeTree"
+            " PARTITION BY toYYYYMMDD(day) ORDER BY id"
+        )
+        rows = ", ".join(f"('{day[:4]}-{day[4:6]}-{day[6:]}', {number})" for number in numbers)
+        self.first.execute(f"INSERT INTO {name} (day, id) VALUES {rows}")
+        return name
+
+    def masked(self) -> int:
+        """How many parts of the two tables have rows that a lightweight DELETE has marked."""
+        ((count,),) = self.first.query(
+            "SELECT count() FROM system.parts WHERE active AND has_lightweight_delete"
+            f" AND table IN ('{self.name}', '{self.cold}')"
+        )
+        return int(count)
+
     def mutations(self, table: str) -> int:
         """How many mutations of the statement the table has got."""
         condition = f"table = '{table}' AND command NOT LIKE '%barrier%'"
@@ -140,37 +159,64 @@ def altered(modern: ModernShard, hot: Ensemble, base: str) -> Altered:
 ALL = ["day", "id", "v", "w"]
 
 
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [
+# Of each table several statements, one after the other: the text, and the columns afterwards.
+STRUCTURES: dict[str, list[tuple[str, list[str]]]] = {
+    "columns": [
         ("ADD COLUMN x UInt8 DEFAULT 7 AFTER id", ["day", "id", "x", "v", "w"]),
-        ("ADD COLUMN IF NOT EXISTS v UInt32", ALL),
-        ("DROP COLUMN w", ["day", "id", "v"]),
-        ("RENAME COLUMN w TO `a b`", ["day", "id", "v", "a b"]),
-        ("MODIFY COLUMN v UInt64", ALL),
+        ("ADD COLUMN IF NOT EXISTS v UInt32", ["day", "id", "x", "v", "w"]),
+        ("MODIFY COLUMN v UInt64", ["day", "id", "x", "v", "w"]),
+        ("RENAME COLUMN w TO `a b`", ["day", "id", "x", "v", "a b"]),
+        ("DROP COLUMN `a b`", ["day", "id", "x", "v"]),
+        ("ADD COLUMN w String, ADD INDEX i w TYPE minmax GRANULARITY 1", ["day", "id", "x", "v", "w"]),
+    ],
+    "of each replica": [
         ("MODIFY COLUMN v COMMENT 'a value'", ALL),
-        ("COMMENT COLUMN v 'a value'", ALL),
-        ("ADD INDEX i v TYPE minmax GRANULARITY 1", ALL),
-        ("ADD PROJECTION p (SELECT id, v ORDER BY v)", ALL),
-        ("ADD CONSTRAINT c CHECK id > 0", ALL),
-        ("MODIFY TTL day + INTERVAL 50 YEAR", ALL),
+        ("COMMENT COLUMN v 'another value'", ALL),
+        ("MODIFY COMMENT 'a table'", ALL),
         ("MODIFY SETTING old_parts_lifetime = 20", ALL),
-        ("ADD COLUMN x UInt8, ADD INDEX i x TYPE minmax GRANULARITY 1", [*ALL, "x"]),
+        ("RESET SETTING old_parts_lifetime", ALL),
+    ],
+    "what the table has besides": [
+        ("ADD INDEX i v TYPE minmax GRANULARITY 1", ALL),
+        ("MATERIALIZE INDEX i", ALL),
+        ("CLEAR INDEX i", ALL),
+        ("DROP INDEX i", ALL),
+        ("ADD PROJECTION p (SELECT id, v ORDER BY v)", ALL),
+        ("MATERIALIZE PROJECTION p", ALL),
+        ("DROP PROJECTION p", ALL),
+        ("ADD CONSTRAINT c CHECK id > 0", ALL),
+        ("DROP CONSTRAINT c", ALL),
+    ],
+    "TTL and values": [
+        ("MODIFY TTL day + INTERVAL 50 YEAR", ALL),
+        ("MATERIALIZE TTL", ALL),
+        ("REMOVE TTL", ALL),
         ("CLEAR COLUMN v", ALL),
         ("MATERIALIZE COLUMN v", ALL),
     ],
-)
-def test_a_change_of_the_structure(altered: Altered, text: str, columns: list[str]) -> None:
-    foretold = altered.alter(text, check=True)
-    assert altered.columns(altered.cold) == [ALL, ALL]
-    answer = altered.alter(text)
-    assert not answer["failed"], answer
-    tables = (altered.name, altered.cold, altered.reading)
-    assert [altered.columns(each) for each in tables] == [[columns, columns]] * 3
-    executed = answer["altered"][0]["statements"]
-    said = foretold["altered"][0]["statements"]
-    assert set(executed) <= set(said) or "COMMENT" in text, (executed, said)
-    assert answer["diff"]["after"].count("ALTER TABLE") >= 2
+    "keys": [
+        ("ADD COLUMN k UInt8, MODIFY ORDER BY (id, k)", [*ALL, "k"]),
+        ("MODIFY SAMPLE BY id", [*ALL, "k"]),
+        ("REMOVE SAMPLE BY", [*ALL, "k"]),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_changes_of_the_structure(altered: Altered, kind: str) -> None:
+    before = ALL
+    for text, columns in STRUCTURES[kind]:
+        foretold = altered.alter(text, check=True)
+        assert altered.columns(altered.cold) == [before, before], text
+        answer = altered.alter(text)
+        assert not answer["failed"], answer
+        tables = (altered.name, altered.cold, altered.reading)
+        assert [altered.columns(each) for each in tables] == [[columns, columns]] * 3, text
+        executed = answer["altered"][0]["statements"]
+        said = foretold["altered"][0]["statements"]
+        assert set(executed) <= set(said) or "COMMENT" in text, (executed, said)
+        assert answer["diff"]["after"].count("ALTER TABLE") >= 2, answer
+        before = columns
     back = altered.moved("hot")
     assert back["counts"]["moved"] == 1, back["deferred"]
     assert altered.rows("id")[0][0] == [[1], [2], [3]]
@@ -253,16 +299,44 @@ def test_no_audit_misses_a_partition_that_was_dropped_from_both(altered: Altered
 
 
 def test_a_partition_is_replaced_in_the_table_and_dropped_from_the_twin(altered: Altered) -> None:
-    source = f"{altered.name}_source"
-    altered.first.execute(
-        f"CREATE TABLE {source} (day Date, id UInt32, v UInt32 DEFAULT 10, w String) ENGINE = MergeTree"
-        " PARTITION BY toYYYYMMDD(day) ORDER BY id"
-    )
-    altered.first.execute(f"INSERT INTO {source} (day, id) VALUES ('{DAY[:4]}-{DAY[4:6]}-{DAY[6:]}', 7)")
+    source = altered.source(7, day=DAY)
     altered.insert_into(altered.name, 4)
     answer = altered.alter(f"REPLACE PARTITION ID '{DAY}' FROM default.{source}")
     assert not answer["failed"], answer
     assert altered.rows("id") == [[[[3], [7]], [], [[3], [7]]]] * 2
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_replace_of_a_killed_run_in_an_empty_partition_is_asked_about(
+    altered: Altered, given: bool
+) -> None:
+    """Its parts may be those of an INSERT since then."""
+    day = "20240103"
+    text = f"REPLACE PARTITION ID '{day}' FROM default.{altered.source(7, day=day)}"
+    run_until_killed(lambda: altered.alter_here(text, DyingAlters(altered, 0, given=given)))
+    answer = altered.alter()
+    if given:
+        assert answer["failed"]
+        assert f"Partition {day} of default.{altered.name} had no part before the REPLACE" in answer["msg"]
+        assert "Else DROP it from both first" in answer["msg"]
+        for table in (altered.name, altered.cold):
+            altered.first.execute(f"ALTER TABLE {table} DROP PARTITION ID '{day}'")
+        answer = altered.alter()
+    assert not answer["failed"], answer
+    assert answer["altered"][0]["finished"] == text
+    assert altered.rows("id") == [[[[3], [7]], [[1], [2]], [[1], [2], [3], [7]]]] * 2
+
+
+def test_deleted_rows_leave_both_tables(altered: Altered) -> None:
+    if not altered.first.knows("apply_deleted_mask"):
+        pytest.skip(f"{altered.first.options.version} has no APPLY DELETED MASK")
+    for table in (altered.name, altered.cold):
+        altered.first.execute(f"DELETE FROM {table} WHERE id IN (1, 3)", mutations_sync=2)
+    assert altered.masked() == 2
+    answer = altered.alter("APPLY DELETED MASK")
+    assert not answer["failed"], answer
+    assert altered.masked() == 0
+    assert altered.rows("id") == [[[], [[2]], [[2]]]] * 2
 
 
 @pytest.mark.parametrize(("statements", "given"), [(1, True), (2, True), (4, False), (5, True)])

@@ -247,6 +247,23 @@ def test_deleted_rows_are_in_the_checksums(guarded: GuardedShard, hot: Ensemble,
     assert pair.ids(pair.name) == [[1, 3]] * 2
 
 
+def test_statistics_are_altered_by_a_user_who_may(guarded: GuardedShard, hot: Ensemble, base: str) -> None:
+    pair = Pair(guarded, hot, base, guarded.user(settings="allow_experimental_statistics = 1"))
+    for table in (pair.name, f"{pair.name}_cold"):
+        pair.shard.execute(f"ALTER TABLE {table} MODIFY SETTING max_replicated_merges_in_queue = 16")
+    for text, count in [
+        ("ADD STATISTICS id TYPE tdigest", 1),
+        ("MODIFY STATISTICS id TYPE tdigest, uniq", 1),
+        ("DROP STATISTICS id", 0),
+    ]:
+        answer = pair.answer("twin_alter", shard_paths=[pair.shard_path(pair.name)], alter=text, journal="")
+        assert not answer["failed"], answer
+        shown = "SELECT countIf(create_table_query LIKE '%STATISTICS(%') FROM system.tables"
+        for each in pair.shard.servers:
+            assert each.query(f"{shown} WHERE name LIKE '{pair.name}%'") == [(2 * count,)], text
+    assert pair.go("cold")["counts"]["moved"] == 1
+
+
 @pytest.mark.parametrize(
     "settings",
     [
