@@ -10,8 +10,6 @@ import fcntl
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from staging.hosts import create, destroy
 from staging.layout import Layout, Spec
 from staging.machine import StagingError
 from support.scenarios import SCENARIOS, bootable
+from support.servers.replicated import wait_for
 
 __all__ = ["bootable"]
 
@@ -38,7 +37,7 @@ def test_hosts_end_with_their_owner(tmp_path: Path) -> None:
         assert _processes(spec)
         assert _bridge(spec).exists()
         owner.kill()
-    _await(lambda: not any(Path(group).exists() for group in spec.cgroups) and not _bridge(spec).exists())
+    wait_for(lambda: not any(Path(group).exists() for group in spec.cgroups) and not _bridge(spec).exists())
     destroy(run)
     assert not run.exists()
 
@@ -49,7 +48,7 @@ def test_hosts_end_when_their_keeper_is_killed_and_can_be_booted_again(tmp_path:
     try:
         spec = _create(run, os.getpid())
         os.kill(int(Layout(run).pid.read_text()), signal.SIGKILL)
-        _await(lambda: not _processes(spec) and _is_free(Layout(run).lock))
+        wait_for(lambda: not _processes(spec) and _is_free(Layout(run).lock))
         again = _create(run, os.getpid())
         assert _processes(again)
         with pytest.raises(StagingError, match="run already: destroy them first"):
@@ -84,10 +83,3 @@ def _is_free(lock: Path) -> bool:
         except BlockingIOError:
             return False
     return True
-
-
-def _await(done: Callable[[], bool]) -> None:
-    end = time.monotonic() + 180
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.05)

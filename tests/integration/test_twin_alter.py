@@ -15,6 +15,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.alter_servers import HttpAlterServers
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_creation import TwinPlace
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars import Bar, path_of_bar
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import TwinTables
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
@@ -22,7 +23,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_alter im
 from support.ansible.calls import Call, run_modules
 from support.ansible.dying_servers import DyingServers, Killed, run_until_killed
 from support.ansible.twin_runs import DAY, NEXT, ModernTables
+from support.servers.kazoo_client import connected
 from support.servers.modern.server import ENGINE, ModernShard
+from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
 pytestmark = [pytest.mark.ladder, pytest.mark.long(minutes=2)]
@@ -119,6 +122,11 @@ class Altered(ModernTables):
             f" AND table IN ('{self.name}', '{self.cold}')"
         )
         return int(count)
+
+    def forget_statement(self) -> None:
+        """Delete the znode of the record of a killed run."""
+        with connected(self.hot.connect_string) as client:
+            client.delete(path_of_bar(self.root, Bar.ALTER, self.path))
 
     def mutations(self, table: str) -> int:
         """How many mutations of the statement the table has got."""
@@ -298,6 +306,15 @@ def test_no_audit_misses_a_partition_that_was_dropped_from_both(altered: Altered
     assert (audited["drifted"], audited["complete"]) == (False, True), audited
 
 
+def test_no_audit_misses_a_partition_that_a_delete_emptied(altered: Altered) -> None:
+    assert altered.alter("DELETE WHERE id IN (1, 2)")["changed"]
+    # The servers remove parts without rows.
+    active = f"SELECT count() FROM system.parts WHERE active AND table = '{altered.cold}'"
+    wait_for(lambda: all(each.query(active) == [(0,)] for each in altered.shard.servers))
+    audited = altered.answer("twin_audit_info", shard_paths=[altered.path])
+    assert (audited["drifted"], audited["complete"]) == (False, True), audited
+
+
 def test_a_partition_is_replaced_in_the_table_and_dropped_from_the_twin(altered: Altered) -> None:
     source = altered.source(7, day=DAY)
     altered.insert_into(altered.name, 4)
@@ -306,25 +323,25 @@ def test_a_partition_is_replaced_in_the_table_and_dropped_from_the_twin(altered:
     assert altered.rows("id") == [[[[3], [7]], [], [[3], [7]]]] * 2
 
 
-@pytest.mark.parametrize("given", [False, True])
-def test_a_replace_of_a_killed_run_in_an_empty_partition_is_asked_about(
-    altered: Altered, given: bool
-) -> None:
+@pytest.mark.parametrize("remedy", ["none", "drop from both", "keep"])
+def test_a_replace_of_a_killed_run_in_an_empty_partition_is_a_question(altered: Altered, remedy: str) -> None:
     """Its parts may be those of an INSERT since then."""
     day = "20240103"
     text = f"REPLACE PARTITION ID '{day}' FROM default.{altered.source(7, day=day)}"
-    run_until_killed(lambda: altered.alter_here(text, DyingAlters(altered, 0, given=given)))
-    answer = altered.alter()
-    if given:
-        assert answer["failed"]
-        assert f"Partition {day} of default.{altered.name} had no part before the REPLACE" in answer["msg"]
-        assert "Else DROP it from both first" in answer["msg"]
-        for table in (altered.name, altered.cold):
-            altered.first.execute(f"ALTER TABLE {table} DROP PARTITION ID '{day}'")
+    servers = DyingAlters(altered, 0, given=remedy != "none")
+    run_until_killed(lambda: altered.alter_here(text, servers))
+    if remedy != "none":
         answer = altered.alter()
+        assert f"Partition {day} of default.{altered.name} had no part before the REPLACE" in answer["msg"]
+        assert "and delete the znode of the record. Else DROP it from both first" in answer["msg"]
+        for table in (altered.cold, *([altered.name] if remedy == "drop from both" else [])):
+            altered.first.execute(f"ALTER TABLE {table} DROP PARTITION ID '{day}'")
+    if remedy == "keep":
+        altered.forget_statement()
+    answer = altered.alter()
     assert not answer["failed"], answer
-    assert answer["altered"][0]["finished"] == text
     assert altered.rows("id") == [[[[3], [7]], [[1], [2]], [[1], [2], [3], [7]]]] * 2
+    assert altered.moved("hot")["counts"]["moved"] == 1
 
 
 def test_deleted_rows_leave_both_tables(altered: Altered) -> None:

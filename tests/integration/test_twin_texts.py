@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ from kazoo.client import KazooClient
 
 from support.ansible.twin_runs import DAY, ModernTables
 from support.servers.modern.server import ModernShard
+from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
 pytestmark = pytest.mark.ladder
@@ -48,13 +48,6 @@ class Place(ModernTables):
 @pytest.fixture
 def place(modern: ModernShard, hot: Ensemble, cold: Ensemble, base: str) -> Place:
     return Place(modern, hot, base)
-
-
-def within(seconds: float, condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def test_a_statement_names_the_replica_that_it_waits_for(place: Place) -> None:
@@ -90,7 +83,7 @@ def test_a_detached_table_is_not_told_as_another_chroot(place: Place) -> None:
         assert "chroot" not in each
         if place.first.is_at_least(24, 8):
             assert f"ATTACH TABLE default.{place.name} on that server" in each
-    within(30, lambda: place.moved()["counts"]["moved"] == 1)
+    wait_for(lambda: place.moved()["counts"]["moved"] == 1)
 
 
 @pytest.mark.smoke("older")
@@ -108,7 +101,7 @@ def test_lost_znodes_of_a_twin_come_with_their_cure(
     audited = place.answer("twin_audit_info", shard_paths=[place.path])
     assert "lost its znodes" not in str(audited)
     assert place.ids(place.cold) == [[1], [1]]
-    within(30, lambda: place.moved()["counts"]["moved"] == 1)
+    wait_for(lambda: place.moved()["counts"]["moved"] == 1)
     assert place.ids(place.cold) == [[1, 2], [1, 2]]
 
 

@@ -193,7 +193,7 @@ MUTANTS = (
     Mutant(
         "a dropped partition stays in the ledger",
         _STEPS,
-        "self._records.remove(shard.lease, self._stored, more)",
+        "self._records.remove(shard.lease, self._stored, leave_ledger(shard, self._record))",
         "self._records.remove(shard.lease, self._stored)",
         ("twin/alter/test_leaving.py::test_dropped_partitions_leave_the_ledger",),
     ),
@@ -203,6 +203,37 @@ MUTANTS = (
         'if statement.partition in ("", each)]',
         "if statement.text]",
         ("twin/alter/test_leaving.py::test_dropped_partitions_leave_the_ledger",),
+    ),
+    Mutant(
+        "a partition that was lost before a DELETE leaves the ledger",
+        "twin/alter/leaving.py",
+        " - set(record.lacking)",
+        "",
+        ("twin/alter/test_leaving.py::test_a_partition_that_was_lost_before_a_delete_stays_in_the_ledger",),
+    ),
+    Mutant(
+        "partitions leave the ledger although the twin was set back to before the DELETE",
+        "twin/alter/leaving.py",
+        "if not Effect(shard, record, Side.COLD).is_there():",
+        "if not record.token:",
+        (
+            "twin/alter/test_leaving.py::test_nothing_leaves_the_ledger_if_the_twin_no_longer_has_the_mutation",
+        ),
+    ),
+    Mutant(
+        "partitions with rows leave the ledger after a DELETE",
+        "twin/alter/leaving.py",
+        "if each not in blocks or not blocks[each].rows]",
+        "if each]",
+        ("twin/alter/test_leaving.py::test_partitions_that_a_delete_empties_leave_the_ledger",),
+    ),
+    Mutant(
+        "the advice is to execute a doubtful mutation by hand",
+        _STEPS,
+        "except (EnsembleError, LeaseLost, Doubtful):",
+        "except (EnsembleError, LeaseLost):",
+        (f"{_TEST_EFFECT}::test_a_mutation_that_somebody_removed_is_not_executed_again",),
+        about_text=True,
     ),
     Mutant(
         "a REPLACE of a killed run is repeated over later inserts",

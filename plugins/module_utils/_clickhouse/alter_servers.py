@@ -77,11 +77,11 @@ class HttpAlterServers(HttpPairServers):
     def blocks(self, tables: TwinTables, side: Side) -> Mapping[str, Blocks]:
         """Implement `AlterServers.blocks`."""
         rows = self._client_of(tables).rows(
-            "SELECT partition_id, toString(min(min_block_number)), toString(max(max_block_number))"
-            f" FROM system.parts WHERE active AND {table_condition(tables.on(side))}"
+            "SELECT partition_id, toString(min(min_block_number)), toString(max(max_block_number)),"
+            f" toString(sum(rows)) FROM system.parts WHERE active AND {table_condition(tables.on(side))}"
             f" AND NOT startsWith(partition_id, {literal(PATCH_PREFIX)}) GROUP BY partition_id"
         )
-        return {each: Blocks(int(lowest), int(highest)) for each, lowest, highest in rows}
+        return {each: Blocks(*map(int, numbers)) for each, *numbers in rows}
 
     def detached(self, tables: TwinTables, side: Side, partition_id: str) -> int:
         """Implement `AlterServers.detached`. Parts with a reason cannot be attached under their name."""

@@ -79,7 +79,7 @@ class ModelTable:
     @property
     def rows(self) -> list[str]:
         """All rows, sorted."""
-        return sorted(row for parts in self.parts.values() for _number, row in parts)
+        return sorted(row for parts in self.parts.values() for _number, row in parts if row)
 
     def drop(self, partition: str) -> list[str]:
         """Remove a partition, and return its rows."""
@@ -106,6 +106,8 @@ class ModelAlters:
         """Part of a statement → whether it takes effect although the server does not answer."""
         self.lag = 0
         """How many times the newest mutations are not listed once a barrier is among them; before, never."""
+        self.emptied: Mapping[str, bool] = {}
+        """Partitions without rows after a DELETE → whether their parts are gone, too."""
         self.failing = ""
         """Why mutations fail."""
         self.progress: list[str] = []
@@ -164,7 +166,7 @@ class ModelAlters:
         """As AlterServers says."""
         del tables
         return {
-            partition: Blocks(min(parts)[0], max(parts)[0])
+            partition: Blocks(min(parts)[0], max(parts)[0], sum(row != "" for _number, row in parts))
             for partition, parts in self.of[side].parts.items()
             if parts
         }
@@ -222,12 +224,20 @@ class ModelAlters:
         elif words[0] in ("UPDATE", "DELETE", "MATERIALIZE"):
             table.mutations.append(text)
             table.updates += words[0] == "UPDATE"
+            if words[:2] == ["DELETE", "WHERE"]:
+                self._delete(table)
         elif words[1] == "PARTITION":
             self._apply_partition(table, words[0], words[3].strip("'"))
         elif words[1] == "COLUMN":
             self._apply_column(table, words)
         elif words[1] in ("SETTING", "COMMENT"):
             table.of_replica[tables.replica.name] = words[2]
+
+    def _delete(self, table: ModelTable) -> None:
+        for partition, is_gone in self.emptied.items():
+            rows = table.drop(partition)
+            if rows and not is_gone:
+                table.insert(partition, "")
 
     def _apply_reading(self, tables: TwinTables, text: str) -> None:
         replica = tables.replica.name

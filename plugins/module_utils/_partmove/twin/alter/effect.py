@@ -28,6 +28,10 @@ from .shard import AlterShard, digest_of
 from .statement import AlterKind, mark_of
 
 
+class Doubtful(PartMoveError):
+    """Nothing proves whether the statement of a killed run was executed, so it must not be executed again."""
+
+
 class Effect:
     """The effect of the statement of a record on one table."""
 
@@ -136,8 +140,8 @@ class Effect:
         """Return only if the statement was certainly never executed, or is listed now.
 
         The list of a server lags behind the ensemble. So a second mutation that changes nothing is executed:
-        once the server lists it, the server also lists every mutation before it. Raises PartMoveError if a
-        mutation in between is gone.
+        once the server lists it, the server also lists every mutation before it. Raises Doubtful if one
+        in between is gone.
         """
         blocks = self._shard.servers.blocks(tables, self._side)
         if self.marked(tables) or not blocks:
@@ -157,7 +161,7 @@ class Effect:
         # The numbers of a table begin with 0, and servers keep the newest mutations unless one is killed.
         first = int(last) + 1 if last else 0
         if not listed or newer != list(range(first, first + len(newer))):
-            raise PartMoveError(
+            raise Doubtful(
                 f"{tables.server} no longer lists every mutation of {table} since {last or 'the first'}, so"
                 " the statement may have been executed and removed (KILL MUTATION)",
                 remedy="Compare the rows. If the statement is still to be executed, execute"
@@ -165,13 +169,13 @@ class Effect:
             )
 
     def refuse_doubtful(self) -> None:
-        """Raise PartMoveError for a REPLACE of a killed run in a partition that had no part before."""
+        """Raise Doubtful for a REPLACE of a killed run in a partition that had no part before."""
         if self._kind is not AlterKind.REPLACE or self._record.blocks.get(self._side):
             return
         partition, tables = self._record.statement.partition, self.executor
         if partition in self._shard.servers.blocks(tables, self._side):
             table = tables.on(self._side)
-            raise PartMoveError(
+            raise Doubtful(
                 f"Partition {partition} of {table} had no part before the REPLACE of a killed run. Its parts"
                 " of now may be of the REPLACE or of later inserts",
                 remedy=f"Find out which. If {table} is as it should be, DROP PARTITION ID"

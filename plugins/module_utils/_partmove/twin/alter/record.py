@@ -48,6 +48,7 @@ _RECORD = Record(
         "blocks": mapping_of(mapping_of(COUNT)),
         "mutations": mapping_of(TEXT),
         "reading": mapping_of(mapping_of(TEXT)),
+        "lacking": list_of(TEXT),
         "begun": _SIDES,
         "done": _SIDES,
     },
@@ -74,6 +75,8 @@ class AlterRecord(NamedTuple):
     """The newest mutation of each table, of those that the server lists; "" for none."""
     reading: Mapping[str, Mapping[str, str]]
     """Replica → reading table, as in SQL → engine; only those that are dropped before they are created."""
+    lacking: tuple[str, ...] = ()
+    """For a MUTATION: partitions of the ledger that had no rows in the twin before."""
     begun: tuple[Side, ...] = ()
     """The tables on which the statement was executed, or was about to be."""
     done: tuple[Side, ...] = ()
@@ -106,7 +109,7 @@ def parse_record(data: bytes, path: str) -> AlterRecord:
     )
     for name in ("blocks", "mutations"):
         fields[name] = {side: fields[name][side.value] for side in Side if side.value in fields[name]}
-    for name in ("begun", "done"):
+    for name in ("lacking", "begun", "done"):
         fields[name] = tuple(fields[name])
     return AlterRecord(statement, **fields)
 

@@ -19,6 +19,7 @@ from ..move.gates import refuse_tables
 from ..move.record import Records
 from ..move.servers import read_replicas
 from ..move.tables import Side, TwinTables
+from .leaving import lacking_before
 from .reading import dropped_first, planned_creations, preparing_statements
 from .record import MOST_BYTES, AlterRecord, AlterRecords, StoredAlter
 from .servers import AlterServers
@@ -124,7 +125,8 @@ class AlterRun:
         if len(record.encode()) > MOST_BYTES:
             raise PartMoveError(
                 f"{self._path}: the record of the statement is larger than {MOST_BYTES:,} bytes",
-                remedy="Drop the partitions one by one, with DROP PARTITION ID '…'",
+                remedy="Drop the partitions one by one, with DROP PARTITION ID '…'. Before an UPDATE or"
+                " DELETE, see what twin_audit_info reports as lost",
             )
         if self._context.check_mode:
             self._plan(shard, record)
@@ -170,6 +172,7 @@ class AlterRun:
             {side: self._blocks(shard, statement, every, side) for side in Side},
             {side: max(each, default="") for side, each in mutations.items()},
             {each.replica.name: dropped_first(shard, each, statement) for each in every},
+            lacking_before(shard, every) if statement.kind is AlterKind.MUTATION else (),
         )
 
     def _blocks(

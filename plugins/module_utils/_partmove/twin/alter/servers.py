@@ -28,10 +28,11 @@ class Mutation(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """The lowest and the highest block number of the active parts of a partition."""
+    """The lowest and the highest block number of the active parts of a partition, and their rows."""
 
     lowest: int
     highest: int
+    rows: int
 
 
 class ReadingTable(NamedTuple):

@@ -15,7 +15,7 @@ A run that is killed at any point leaves the record. The next run continues::
         "done" is recorded
     the reading tables are created again
     both tables are compared on every replica
-    the record is removed, and with it dropped partitions from the ledger of the twin
+    the record is removed, and with it dropped and emptied partitions from the ledger of the twin
 
 No partition is between the tables meanwhile: the record keeps moves from the shard path. The table comes
 first, because it gets the inserts.
@@ -29,7 +29,7 @@ from ...errors import EnsembleError, LeaseLost, PartMoveError
 from ...journal.events import Event
 from ..move.gates import refuse_tables
 from ..move.tables import Side, TwinTables
-from .effect import Effect
+from .effect import Doubtful, Effect
 from .leaving import leave_ledger
 from .reading import prepare, recreate, restore
 from .record import AlterRecord, AlterRecords, StoredAlter
@@ -71,8 +71,7 @@ class AlterSteps:
         recreate(self._shard, statement)
         self._compare()
         shard = self._shard
-        more = leave_ledger(shard.hot, shard.root, shard.shard_path, statement)
-        self._records.remove(shard.lease, self._stored, more)
+        self._records.remove(shard.lease, self._stored, leave_ledger(shard, self._record))
         line = {"shard_path": shard.shard_path, "statement": statement.text}
         shard.journal.record(Event.ALTERED, [line])
 
@@ -94,7 +93,7 @@ class AlterSteps:
         try:
             for tables in self._targets(effect, side, is_resumed):
                 self._shard.execute(tables, record.statement.sql(tables, side, record.token))
-        except (EnsembleError, LeaseLost):
+        except (EnsembleError, LeaseLost, Doubtful):
             raise
         except Refused as refused:
             raise self._refused(side, effect, refused, is_resumed) from None

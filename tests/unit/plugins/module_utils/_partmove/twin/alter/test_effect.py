@@ -43,8 +43,9 @@ def test_a_mutation_that_somebody_removed_is_not_executed_again(earlier: int) ->
     bench.run_killed_at(UPDATE, HOT, given=False)
     bench.servers.of[Side.HOT].mutations.append("UPDATE that somebody killed")
     bench.servers.of[Side.HOT].killed = {earlier}
-    with pytest.raises(PartMoveError, match="no longer lists every mutation"):
+    with pytest.raises(PartMoveError, match="no longer lists every mutation") as caught:
         bench.run(None)
+    assert caught.value.remedy.startswith("Compare the rows. If the statement is still to be executed")
     assert bench.is_recorded
     assert bench.servers.of[Side.HOT].updates == 0
 

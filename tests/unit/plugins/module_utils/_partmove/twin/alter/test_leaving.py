@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.record import AlterRecords
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.statement import (
     AlterKind,
     Statement,
@@ -24,6 +25,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledge
     OpenLedger,
     read_ledger,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from support.memory.alters import AlterBench
 from support.memory.twins import PATH
 
@@ -62,6 +64,57 @@ def test_dropped_partitions_leave_the_ledger(text: str | Statement, left: list[s
     bench = entered()
     bench.run(text)
     assert listed(bench) == left
+
+
+DELETE = "DELETE WHERE id = 1"
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_partitions_that_a_delete_empties_leave_the_ledger(is_gone: bool) -> None:
+    bench = entered()
+    bench.servers.emptied = {"p1": is_gone}
+    bench.run(DELETE)
+    assert listed(bench) == ["p2"]
+
+
+def test_a_partition_that_was_lost_before_a_delete_stays_in_the_ledger() -> None:
+    bench = entered()
+    bench.servers.of[Side.COLD].drop("p2")
+    bench.servers.emptied = {"p1": True, "p2": True}
+    bench.run(DELETE)
+    assert listed(bench) == ["p2"]
+
+
+def test_nothing_leaves_the_ledger_if_the_twin_no_longer_has_the_mutation() -> None:
+    """As after the auxiliary ensemble was set back, which takes parts from the twin as well."""
+    bench = entered()
+    bench.servers.emptied = {"p1": True}
+    moment = 0
+    while bench.run_killed(DELETE, moment) and not _is_done(bench):
+        bench = entered()
+        bench.servers.emptied = {"p1": True}
+        moment += 1
+    bench.servers.of[Side.COLD].killed.add(0)
+    bench.run(None)
+    assert (bench.is_recorded, listed(bench)) == (False, ["p1", "p2"])
+
+
+def _is_done(bench: AlterBench) -> bool:
+    stored = AlterRecords(bench.hot.open(), "/partmove", PATH).read()
+    return stored is not None and stored.record.done == (Side.HOT, Side.COLD)
+
+
+def test_partitions_leave_with_the_record_of_a_delete_however_a_run_ends() -> None:
+    moment = 0
+    while True:
+        bench = entered()
+        bench.servers.emptied = {"p1": True}
+        if not bench.run_killed(DELETE, moment):
+            break
+        if bench.is_recorded:
+            bench.run(None)
+            assert listed(bench) == ["p2"]
+        moment += 1
 
 
 def test_they_leave_with_the_record_however_a_run_ends() -> None:

@@ -40,6 +40,7 @@ RECORD = AlterRecord(
     {Side.HOT: {"p": 3}, Side.COLD: {}},
     {Side.HOT: "0000000001", Side.COLD: ""},
     {"r1": {"db.`all`": "Merge('db', '^a$')"}, "r2": {}},
+    ("p4",),
     (Side.HOT,),
     (),
 )

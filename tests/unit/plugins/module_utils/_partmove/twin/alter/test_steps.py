@@ -188,8 +188,9 @@ def test_a_replace_of_a_killed_run_is_not_repeated_over_later_inserts(given: boo
     bench.servers.of[Side.HOT].drop("p1")
     bench.run_killed_at("REPLACE PARTITION ID 'p1' FROM a.b", "db.hits ", given=given)
     bench.servers.of[Side.HOT].insert("p1", "later")
-    with pytest.raises(PartMoveError, match="may be of the REPLACE or of later inserts"):
+    with pytest.raises(PartMoveError, match="may be of the REPLACE or of later inserts") as caught:
         bench.run(None)
+    assert caught.value.remedy.startswith("Find out which. If db.hits is as it should be, DROP PARTITION ID")
     assert "later" in bench.servers.of[Side.HOT].rows
 
 
