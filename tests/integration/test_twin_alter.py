@@ -315,6 +315,13 @@ def test_no_audit_misses_a_partition_that_a_delete_emptied(altered: Altered) -> 
     assert (audited["drifted"], audited["complete"]) == (False, True), audited
 
 
+def test_a_mutation_of_both_explains_no_lost_partition(altered: Altered) -> None:
+    assert altered.alter("UPDATE v = v + 1 WHERE 1")["changed"]
+    altered.first.execute(f"ALTER TABLE {altered.cold} DROP PARTITION ID '{DAY}'")
+    (found,) = altered.answer("twin_audit_info", shard_paths=[altered.path])["findings"]
+    assert (found["kind"], found["partition"]) == ("lost", DAY), found
+
+
 def test_a_partition_is_replaced_in_the_table_and_dropped_from_the_twin(altered: Altered) -> None:
     source = altered.source(7, day=DAY)
     altered.insert_into(altered.name, 4)

@@ -70,9 +70,16 @@ MUTANTS = (
     Mutant(
         "a DROP PARTITION of the twin alone is retention",
         _RETENTION,
-        "    is_dropped_in_hot = not parts.hot and hot_blocks not in (0, entry.hot_blocks)\n",
-        "    is_dropped_in_hot = not parts.hot\n",
+        " and hot_blocks is not None and hot_blocks > entry.hot_blocks\n",
+        "\n",
         ("twin/ledger/test_retention.py::test_a_drop_needs_a_trace_in_both_tables",),
+    ),
+    Mutant(
+        "a mutation of the table is a DROP PARTITION",
+        "twin/ledger/blocks.py",
+        "_allocated(znode.stat) - count for",
+        "_allocated(znode.stat) for",
+        ("twin/ledger/test_blocks.py::test_numbers_that_mutations_allocated_do_not_count",),
     ),
     Mutant(
         "an INSERT into the table is a DROP PARTITION of the twin",

@@ -25,10 +25,18 @@ def allocated(cversion: int, children: int) -> int:
 
 
 def read_hot_blocks(hot: ZnodeReader, shard_path: str, partition_ids: Collection[str]) -> dict[str, int]:
-    """Map partitions to the number of allocated block numbers; without partitions that hot does not know."""
+    """Map partitions to the number of allocated block numbers, less the number of mutations of the table.
+
+    A mutation allocates one in each partition that it affects, so that only other statements increase the
+    difference, which may be negative. Partitions that hot does not know are left out.
+    """
     ids = sorted(partition_ids)
-    znodes = hot.read([f"{shard_path}/block_numbers/{each}" for each in ids])
-    return {each: _allocated(znode.stat) for each, znode in zip_strict(ids, znodes) if znode is not None}
+    paths = [f"{shard_path}/mutations", *(f"{shard_path}/block_numbers/{each}" for each in ids)]
+    mutations, *znodes = hot.read(paths)
+    count = 0 if mutations is None else _allocated(mutations.stat)
+    return {
+        each: _allocated(znode.stat) - count for each, znode in zip_strict(ids, znodes) if znode is not None
+    }
 
 
 def _allocated(stat: Stat) -> int:

@@ -22,7 +22,10 @@ _TTL = re.compile(r"\bTTL\b")
 
 
 class Blocks(NamedTuple):
-    """How many block numbers the two tables have allocated in a partition; 0 if unknown."""
+    """How many block numbers the two tables have allocated in a partition; 0 if unknown.
+
+    hot: as `read_hot_blocks` returns.
+    """
 
     hot: int = 0
     cold: int = 0

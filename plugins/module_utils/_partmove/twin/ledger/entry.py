@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...envelope import Envelope
-from ...records import COUNT, TEXT, FieldType, InvalidValue, Record, mapping_of
+from ...records import COUNT, TEXT, WHOLE_NUMBER, FieldType, InvalidValue, Record, mapping_of
 from ...tree.znodes import Znode
 
 MOST_RANGES = 100
@@ -55,7 +55,7 @@ class LedgerEntry(NamedTuple):
     cold_blocks: int
     """How many block numbers the twin had allocated in the partition, at least."""
     hot_blocks: int
-    """How many block numbers the table had allocated in the partition."""
+    """As `read_hot_blocks` returns."""
 
     @property
     def as_json(self) -> list[object]:
@@ -123,7 +123,7 @@ def _entry(value: object) -> LedgerEntry:
     match = _DIGESTS.fullmatch(TEXT.check(digests))
     if match is None:
         raise InvalidValue
-    counts = (COUNT.check(each) for each in (cold_blocks, hot_blocks))
+    counts = (COUNT.check(cold_blocks), WHOLE_NUMBER.check(hot_blocks))
     return LedgerEntry(
         COUNT.check(rows), _ranges(TEXT.check(ranges)), COUNT.check(mutation), match[1], match[2], *counts
     )

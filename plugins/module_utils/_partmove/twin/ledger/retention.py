@@ -7,7 +7,7 @@
 Retention leaves traces that a restored ensemble or a lost part does not leave:
 
 - A TTL drops a part only after all its rows had expired, which the entry knows for each range of blocks.
-- DROP PARTITION allocates a block number in each of the two tables.
+- DROP PARTITION allocates a block number in each of the two tables. Those of mutations of the table do not count.
 
 Both count only if the auxiliary ensemble still knows every block number that the entry knows, so that it was
 not set back to an earlier time, and if no part with the blocks is in ``detached/`` of any replica.
@@ -35,8 +35,8 @@ def is_retention(entry: LedgerEntry, parts: PartsOf, partition_id: str, facts: L
         return False
     if all(0 < each.expires <= facts.now for each in ranges):
         return True
-    hot_blocks = facts.hot_blocks.get(partition_id, 0)
-    is_dropped_in_hot = not parts.hot and hot_blocks not in (0, entry.hot_blocks)
+    hot_blocks = facts.hot_blocks.get(partition_id)
+    is_dropped_in_hot = not parts.hot and hot_blocks is not None and hot_blocks > entry.hot_blocks
     return not parts.cold and cold_blocks > entry.cold_blocks and is_dropped_in_hot
 
 

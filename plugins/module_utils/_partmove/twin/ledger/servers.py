@@ -101,7 +101,7 @@ class LostFacts(NamedTuple):
     cold_blocks: Mapping[str, int] | None
     """As `LedgerServers.cold_blocks` returns."""
     hot_blocks: Mapping[str, int]
-    """Partition id → the number of block numbers that the table has allocated, as far as hot knows."""
+    """As `read_hot_blocks` returns."""
 
 
 def read_lost_facts(

@@ -24,3 +24,18 @@ def test_each_number_counts_once_whether_or_not_its_lock_is_left() -> None:
         if number < 2:
             store.commit([(Delete(path, 0),)])
     assert read_hot_blocks(store, "/t", {"a", "b", "c"}) == {"a": 3, "b": 0}
+
+
+def test_numbers_that_mutations_allocated_do_not_count() -> None:
+    store = MemoryEnsemble("hot").open()
+    for parent in ("/t/block_numbers/older", "/t/block_numbers/newer", "/t/mutations"):
+        ensure_path(store, parent)
+    for name in ("block_numbers/older/block-0", "block_numbers/older/block-1"):
+        store.commit([(Create(f"/t/{name}", b""),)])
+    before = read_hot_blocks(store, "/t", ["older", "newer"])
+    assert before == {"older": 2, "newer": 0}
+    for name in ("mutations/0000000000", "block_numbers/older/block-2"):
+        store.commit([(Create(f"/t/{name}", b""),)])
+    assert read_hot_blocks(store, "/t", ["older", "newer"]) == {"older": 2, "newer": -1}
+    store.commit([(Delete("/t/mutations/0000000000", 0),)])
+    assert read_hot_blocks(store, "/t", ["older"]) == {"older": 2}

@@ -62,6 +62,8 @@ def test_a_partition_dropped_from_both_tables_is_retention() -> None:
         lambda facts: facts._replace(cold_blocks={DAY: 3}),
         lambda facts: facts._replace(hot_blocks={}),
         lambda facts: facts._replace(hot_blocks={DAY: 2}),
+        lambda facts: facts._replace(hot_blocks={DAY: 1}),
+        lambda facts: facts._replace(hot_blocks={DAY: -1}),
         lambda facts: facts._replace(set_aside=aside("3_3_0")),
         lambda facts: facts._replace(set_aside=aside("0_5_3")),
     ],
@@ -73,10 +75,6 @@ def test_a_drop_needs_a_trace_in_both_tables(change: Callable[[LostFacts], LostF
 @pytest.mark.parametrize("left", [PartsOf(parts(b9_9_0="x"), ()), PartsOf((), TWO[:1])])
 def test_a_drop_leaves_nothing(left: PartsOf) -> None:
     assert not is_retention(ENTRY, left, DAY, DROPPED)
-
-
-def test_a_forgotten_number_of_hot_that_began_anew_counts_as_another() -> None:
-    assert is_retention(ENTRY, NOTHING, DAY, DROPPED._replace(hot_blocks={DAY: 1}))
 
 
 def test_parts_whose_rows_expired_are_retention() -> None:
