@@ -7,7 +7,7 @@
 Retention leaves traces that a restored ensemble or a lost part does not leave:
 
 - A TTL drops a part only after all its rows had expired, which the entry knows for each range of blocks.
-- DROP PARTITION allocates a block number in each of the two tables. Those of mutations of the table do not count.
+- DROP PARTITION allocates a block number in each of the two tables. Those of mutations do not count.
 
 Both count only if the auxiliary ensemble still knows every block number that the entry knows, so that it was
 not set back to an earlier time, and if no part with the blocks is in ``detached/`` of any replica.
