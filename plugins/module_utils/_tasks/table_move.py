@@ -69,6 +69,8 @@ class TableMove:
     def result(self) -> dict[str, Any]:
         """Return the result so far."""
         moved = self._tally().result(check_mode=self._check_mode, seconds=self._clock.now() - self._began)
+        # A table_move changes no row policy: its notes say what readers miss.
+        del moved["readers"]
         twins = [twin_as_result(path, steps) for path, steps in self._twins]
         created = [each for each in twins if each["created"]]
         exchanged = [

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from support.ansible import quick_playbook, warm_interpreter, warm_playbook
+from support.ansible.documented import undocumented
 from support.ansible.warm import Ended, WarmPython
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -174,7 +175,11 @@ def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:
 def run_modules(*calls: Call, python: WarmPython | None = None) -> list[dict[str, Any]]:
     """Run modules as `call_modules` does, without Ansible, which takes most of its time."""
     python = python or _own_python()
-    return [_completed(python.run(call.module, _arguments(call))) for call in calls]
+    answers = [_completed(python.run(call.module, _arguments(call))) for call in calls]
+    for call, answer in zip(calls, answers, strict=True):
+        unknown = undocumented(call.module, answer)
+        assert not unknown, f"the RETURN of {call.module} has no {', '.join(unknown)}"
+    return answers
 
 
 @cache
