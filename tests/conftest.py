@@ -33,6 +33,7 @@ from support.servers.clickhouse import (
 )
 from support.servers.downloads import NotToBeHad
 from support.servers.kazoo_client import connected
+from support.servers.ladder.guarded import GuardedShard
 from support.servers.ladder.rungs import RUNGS, Rung, rung
 from support.servers.ladder.table import SERVER_MB
 from support.servers.modern.library import NoModernEngine, engine_library
@@ -40,7 +41,7 @@ from support.servers.modern.server import ENGINE, ModernShard, ModernShardMaker,
 from support.servers.process import ServerError
 from support.servers.reaper import Reaper
 from support.servers.spark_home import spark_home
-from support.servers.sql_server import SqlServer
+from support.servers.sql_server import SqlServer, SqlServers
 from support.servers.zookeeper import Ensemble, EnsembleOptions, Member
 
 if TYPE_CHECKING:
@@ -249,6 +250,23 @@ def modern(
         yield shard
 
 
+_SHARED_SERVERS = ("modern", "guarded", "disks", "replicas")
+"""Fixtures with servers for all tests of a module."""
+
+
+@pytest.fixture(autouse=True)
+def no_tables_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The servers of a module have no work with the tables of tests that have ended."""
+    with ExitStack() as stack:
+        for name in set(_SHARED_SERVERS) & set(request.fixturenames):
+            servers = request.getfixturevalue(name)
+            if isinstance(servers, GuardedShard):
+                servers = servers.shard
+            if isinstance(servers, SqlServers):
+                stack.enter_context(servers.detaching_new_tables())
+        yield
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the ladder with each version; RUNGS="24.5 25.5" selects them, and for all modern tests."""
     real = os.environ.get("RUNGS", "").split()
@@ -260,17 +278,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("real_rung", with_server, indirect=True)
     if (real or marker) and "modern_version" in metafunc.fixturenames:
         # All tests with each version take too long for every run.
-        of_twins = real or [*_smoke_versions(metafunc, usual), usual[-1]]
+        of_twins = real or [*_smoke_versions(metafunc), *usual]
         metafunc.parametrize("modern_version", of_twins, indirect=True, scope="module")
 
 
-def _smoke_versions(metafunc: pytest.Metafunc, usual: list[str]) -> list[str]:
-    """The versions besides the last of `usual` that the mark `smoke` of a test asks for."""
+def _smoke_versions(metafunc: pytest.Metafunc) -> list[str]:
+    """The versions besides the usual ones that the mark `smoke` of a test asks for."""
     smoke = metafunc.definition.get_closest_marker("smoke")
     if smoke is None:
         return []
     newest = [] if "older" in smoke.args else [ENGINE]
-    return [RUNGS[0].name, *usual[:-1], *newest]
+    return [RUNGS[0].name, *newest]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -297,7 +315,7 @@ def _is_no_smoke_test(item: pytest.Item) -> bool:
         return False
     params = item.callspec.params
     usual = [each.name for each in RUNGS if each.in_every_test and each.real]
-    if params["modern_version"] == usual[-1]:
+    if params["modern_version"] in usual:
         return False
     return any(params[name] != value for name, value in marker.kwargs.items())
 

@@ -128,6 +128,10 @@ findings:
     began:
       description: When the move of the record began; empty without a record.
       type: str
+    can_wait:
+      description: Whether the finding is harmless so far, as M(olap.partmove.part_audit_info) returns it;
+        never for twins.
+      type: bool
     seen_twice:
       description: Whether readers of both tables see rows of the partition twice, or may do so.
       type: bool
@@ -144,6 +148,7 @@ findings:
       statements: ["ALTER TABLE db.hits DROP PART '20191201_0_5_2'"]
       record: ""
       began: ""
+      can_wait: false
       seen_twice: true
 kinds:
   description: Number of partitions and tables by kind, with a key for every kind.
