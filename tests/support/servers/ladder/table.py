@@ -24,7 +24,7 @@ from support.servers.modern.server import ENGINE
 
 ROOT = Path(__file__).resolve().parents[4]
 REPORTS = ROOT / "build" / "ladder"
-_WORKERS = "2"
+_WORKERS = "4"
 _MARK = "pytest.mark.ladder"
 _HEAD = "| ClickHouse | Tests | Passed | Failed | Skipped | Seconds | MB |\n|---|---|---|---|---|---|---|"
 SERVER_MB = "server_mb"
