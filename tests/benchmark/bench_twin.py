@@ -5,9 +5,9 @@
 """Measures moves between a table and its cold twin on servers of a modern ClickHouse.
 
 Prints a summary, and writes build/bench-twin.json. For figures to keep, run it on a machine that does
-nothing else. Environment: PARTITIONS (200), PARTS (3) of each partition, ROWS (100) of each part, RUNS (5)
-there and back, besides one before them that warms the servers up, and CHECKSUMS (empty; anything else
-compares the rows, too).
+nothing else. Environment: VERSION (25.8) of the servers, PARTITIONS (200), PARTS (3) of each partition, ROWS
+(100) of each part, RUNS (5) there and back, besides one before them that warms the servers up, and CHECKSUMS
+(empty; anything else compares the rows, too).
 """
 
 from __future__ import annotations
@@ -159,26 +159,26 @@ def main() -> None:
     size = Size(
         *(int(os.environ.get(*each)) for each in (("PARTITIONS", "200"), ("PARTS", "3"), ("ROWS", "100")))
     )
-    checksums = bool(os.environ.get("CHECKSUMS"))
+    checksums, version = bool(os.environ.get("CHECKSUMS")), os.environ.get("VERSION") or "25.8"
     print(
-        f"Twins: {size.partitions:,} partitions of {size.parts} parts, two replicas,"
+        f"ClickHouse {version}: {size.partitions:,} partitions of {size.parts} parts, two replicas,"
         f" {'with' if checksums else 'without'} checksums.\n{this_machine()}\n",
         flush=True,
     )
-    measured = measure(size, {"checksums": checksums})
+    measured = measure(size, version, {"checksums": checksums})
     report(measured)
     OUTPUT.parent.mkdir(exist_ok=True)
     OUTPUT.write_text(json.dumps(asdict(measured), indent=2) + "\n")
     print(f"\nWritten to {OUTPUT}")
 
 
-def measure(size: Size, options: dict[str, Any]) -> Measured:
+def measure(size: Size, version: str, options: dict[str, Any]) -> Measured:
     """Start everything, and measure it."""
     with tempfile.TemporaryDirectory(prefix="bench-twin-") as name:
         folder = Path(name)
         with Ensemble(folder / "hot") as hot, Ensemble(folder / "cold") as cold:
             sources = [ZooKeeperSource(each.connect_string) for each in (hot, cold)]
-            with modern_shard(folder, sources[0], {"cold": sources[1]}) as shard:
+            with modern_shard(folder, sources[0], {"cold": sources[1]}, version=version) as shard:
                 return measure_on(hot, shard, size, options)
 
 

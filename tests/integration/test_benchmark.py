@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark import bench_modern, bench_twin
+from benchmark import bench_modern, bench_reading, bench_twin
 from benchmark.bench_classification import print_classifications, require_one_plan
 from benchmark.bench_effect import measure, picture, print_effects, tables_for
 from benchmark.bench_growth import measure as measure_growth, picture as growth_picture
@@ -203,6 +203,21 @@ def test_the_cost_of_modern_servers_is_measured(
     assert cost.shared_mb > 1
     bench_modern.report([cost])
     assert len(capsys.readouterr().out.splitlines()) == 6
+
+
+def test_readers_of_both_tables_are_measured(
+    start_modern: ModernShardMaker, hot: Ensemble, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (server,) = start_modern(ZooKeeperSource(hot.connect_string), replicas=1).servers
+    bench_reading.fill(server, 10_000)
+    measured = bench_reading.measure(server, 1)
+    assert set(measured) == {*bench_reading.QUERIES, bench_reading.BY_HAND[0]}
+    assert all(each > 0 for pair in measured.values() for milliseconds in pair for each in milliseconds)
+    bench_reading.report(measured)
+    assert len(capsys.readouterr().out.splitlines()) == 1 + len(measured)
+    server.execute(f"ALTER TABLE {bench_reading.ONE} DELETE WHERE day = '2024-03-01'", mutations_sync=1)
+    with pytest.raises(RuntimeError, match="differ"):
+        bench_reading.measure(server, 1)
 
 
 def test_moves_between_twins_are_measured(
