@@ -250,7 +250,7 @@ def modern(
         yield shard
 
 
-_SHARED_SERVERS = ("modern", "guarded", "disks", "replicas")
+_SHARED_SERVERS = ("modern", "guarded", "disks")
 """Fixtures with servers for all tests of a module."""
 
 
