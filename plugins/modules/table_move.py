@@ -273,6 +273,12 @@ left_behind:
   returned: when the options are valid
   type: list
   elements: dict
+forgotten_inserts:
+  description: Partitions whose last INSERTs the table recognised as repeated before their move to the twin,
+    and does not any more, as M(olap.partmove.twin_move) returns them.
+  returned: when the options are valid
+  type: list
+  elements: dict
 hot_znodes:
   description: Znodes that the hot ensemble has of each shard path after its moves, as
     M(olap.partmove.twin_move) returns them.

@@ -29,6 +29,9 @@ from .shard_paths import given_shard_paths
 from .twin_move_result import TwinTally
 from .twin_table import plan_without_loss, twin_as_result
 
+_OF_PARTITIONS_ALONE = ("readers", "unchanged", "other_state", "unfinished")
+"""Values of twin_move that whole tables do not have: they change no row policy, and have no plan."""
+
 
 class TableMove:
     """Implements Task for table_move."""
@@ -69,8 +72,8 @@ class TableMove:
     def result(self) -> dict[str, Any]:
         """Return the result so far."""
         moved = self._tally().result(check_mode=self._check_mode, seconds=self._clock.now() - self._began)
-        # A table_move changes no row policy: its notes say what readers miss.
-        del moved["readers"]
+        for name in _OF_PARTITIONS_ALONE:
+            del moved[name]
         twins = [twin_as_result(path, steps) for path, steps in self._twins]
         created = [each for each in twins if each["created"]]
         exchanged = [

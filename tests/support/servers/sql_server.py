@@ -117,11 +117,9 @@ class SqlServer(Server):
         return rows[0][0]
 
     def replicated_tables(self) -> set[str]:
-        """Quoted names of the replicated tables in the database default."""
-        rows = self.query(
-            "SELECT name FROM system.tables WHERE database = 'default' AND engine LIKE 'Replicated%'"
-        )
-        return {"`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`" for (name,) in rows}
+        """Databases and names of the replicated tables, quoted."""
+        rows = self.query("SELECT database, name FROM system.tables WHERE engine LIKE 'Replicated%'")
+        return {f"{_quoted(database)}.{_quoted(name)}" for database, name in rows}
 
     def _request(self, method: str, target: str, body: bytes, seconds: float) -> tuple[int, str]:
         connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=seconds)
@@ -181,3 +179,7 @@ class SqlServers(Generic[ServerT]):
         """
         for server in self.servers:
             server.execute(sql, **settings)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"

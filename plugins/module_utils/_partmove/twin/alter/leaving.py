@@ -44,6 +44,8 @@ def lacking_before(shard: AlterShard, every: Sequence[TwinTables]) -> tuple[str,
     Before a mutation these are lost, and the mutation does not explain it.
     """
     listed = OpenLedger(shard.hot, shard.root, shard.shard_path).entries
+    if not listed:
+        return ()
     return tuple(sorted({each for tables in every for each in _without_rows(shard, tables, listed)}))
 
 
@@ -52,8 +54,8 @@ def _emptied(shard: AlterShard, record: AlterRecord, listed: Iterable[str]) -> l
 
     Every replica must still list the mutation: an auxiliary ensemble that was set back does not have it.
     """
-    every = shard.tables()
-    if not Effect(shard, record, Side.COLD).is_there():
+    every = shard.tables() if listed else ()
+    if not every or not Effect(shard, record, Side.COLD).is_there():
         return []
     empty = [set(_without_rows(shard, tables, listed)) for tables in every]
     return sorted(set.intersection(*empty) - set(record.lacking))
