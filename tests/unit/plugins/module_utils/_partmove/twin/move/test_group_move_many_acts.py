@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Many acts at any steps, kills and refused statements, in an order that a seed decides.
+"""Many acts at any steps, kills and refused statements, in an order that a seed decides, with a ledger.
 
 RUNS says how many; each of them can be done again by its number.
 """
@@ -18,17 +18,27 @@ from random import Random
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.entering import enter
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.moves import MoveLedgers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.work import (
+    LedgerOutcome,
+    run_under_lease,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.classify import TwinState
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.group_move import GroupMove
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.progress import (
     Current,
     Progress,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import DropParts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.transitions import TRANSITIONS
 from support.memory.interleaving import Died, Script
-from support.memory.twins import DAY, TwinBench, Twins
+from support.memory.ledgers import context_of, entries_of
+from support.memory.twin_audits import MemoryWitnesses, audited
+from support.memory.twins import DAY, PATH, TwinBench, Twins
 
 RUNS = int(os.environ.get("RUNS") or "1000")
 FIRST, SECOND, OTHER = ("a", "b"), ("c",), ("o",)
@@ -37,6 +47,11 @@ ACTS = (
     *("insert", "same", "second", "merge", "merge", "merge both"),
     *("mutate", "forget", "window over", "trim"),
 )
+LOSSES = {
+    *(TwinKind.LOST, TwinKind.SET_ASIDE),
+    *(TwinKind.TWIN_GONE, TwinKind.TWIN_REPLACED, TwinKind.TABLE_REPLACED),
+}
+"""What an audit must not report where nothing was lost."""
 ATTEMPTS, MOST_ACTS, STEPS = 3, 4, 50
 
 
@@ -50,6 +65,8 @@ class Schedule:
         self.twins = self.bench.twins
         self.twins.insert(self.destination.other, OTHER, NEXT)
         self.events: list[str] = []
+        self.bench.ledgers = MoveLedgers(MemoryWitnesses(self.bench.servers))
+        run_under_lease(context_of(self.bench), LedgerOutcome(PATH), enter)
         self._refused = random.choice((0.0, 0.2, 0.5))
         self._drop = self.bench.servers.drop
         self.bench.servers.drop = self._drop_or_not  # type: ignore[method-assign]
@@ -63,6 +80,22 @@ class Schedule:
             self.act()
             return False
         return self._drop(statement)
+
+    def check_ledger(self, report: TwinReport) -> None:
+        """Nothing is reported as lost, and what a run ended is listed or not, as the twin has it."""
+        for refused in (report.deferred, report.failed, report.unfinished):
+            assert not [each for each in refused.values() if each.gate is GateName.TWIN_WHOLE], refused
+        kinds = {row.verdict.kind for row in audited(self.bench).rows}
+        assert not kinds & LOSSES, kinds
+        entries = entries_of(self.bench)
+        for partition in {*report.moved, *report.finished} - self.between:
+            has_parts = bool(self.twins.of(partition)[Side.COLD].parts)
+            assert has_parts == (partition in entries), f"{partition} in {sorted(entries)}: {has_parts}"
+
+    @property
+    def between(self) -> set[str]:
+        """Partitions with a record."""
+        return {path.rsplit("/", 1)[-1] for path in self.bench.records}
 
     def calm(self) -> None:
         """Let nothing more be refused."""
@@ -134,6 +167,7 @@ def explore(schedule: Schedule) -> None:
     for _run in range(3):
         report = schedule.bench.run(schedule.destination, partitions=["20200101"])
         schedule.twins.check_nothing_lost()
+        schedule.check_ledger(report)
         if not schedule.bench.records:
             break
     if schedule.bench.records:
