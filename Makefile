@@ -114,7 +114,8 @@ endif
 explore: setup ## Explore random schedules of faults: STEPS=1000000 SEED=7, or WHAT=twin RUNS=60000
 ifeq ($(call kind,explore),twin)
 	RUNS="$(or $(RUNS),60000)" $(RUN) -m pytest -q -n auto \
-	    tests/unit/plugins/module_utils/_partmove/twin/move/test_group_move_many_acts.py
+	    tests/unit/plugins/module_utils/_partmove/twin/move/test_group_move_many_acts.py \
+	    tests/unit/plugins/module_utils/_partmove/twin/readers/test_recorded_readers_many_acts.py
 else
 	@SEED="$(SEED)" STEPS="$(STEPS)" $(RUN) -m explore
 endif

@@ -32,12 +32,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     NoLedgers,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.readers import (
-    NoReaders,
-    Readers,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.readers import Readers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import (
+    OpenReaders,
     TwinMoveContext,
     TwinRun,
     without_readers,
@@ -471,6 +469,7 @@ class TwinBench:
         self._create(store, f"{PATH}/metadata", b"metadata format version: 1\n")
         self.servers = ModelServers(twins, Script())
         self.ledgers: Ledgers = NoLedgers()
+        self.readers: OpenReaders = without_readers
 
     def _create(self, store: ZnodeStore, path: str, data: bytes) -> None:
         ensure_path(store, path)
@@ -496,10 +495,9 @@ class TwinBench:
         store: ZnodeStore = WatchedStore(session, self.servers.script, _NoWatch())  # type: ignore[arg-type]
         if check_mode:
             store = OverlayStore(store, self.clock)
-        opened = NoReaders() if readers is None else readers
-        context = self._context(store, pace or UnlimitedPace())._replace(
-            check_mode=check_mode, readers=lambda *_shard, **_options: opened
-        )
+        context = self._context(store, pace or UnlimitedPace())._replace(check_mode=check_mode)
+        if readers is not None:
+            context = context._replace(readers=lambda *_shard, **_options: readers)
         try:
             TwinRun(context, destination, given, report).carry_out(list(partitions))
         finally:
@@ -513,7 +511,7 @@ class TwinBench:
 
     def _context(self, store: ZnodeStore, pace: Pace) -> TwinMoveContext:
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        ports = (self.servers, without_readers, self.ledgers, pace)
+        ports = (self.servers, self.readers, self.ledgers, pace)
         return TwinMoveContext(store, self.clock, self.journal, leases, *ports)
 
     @property
