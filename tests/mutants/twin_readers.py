@@ -132,11 +132,4 @@ MUTANTS = (
         "",
         (f"{_OF_RECORDED}::test_without_the_lease_no_policy_is_changed",),
     ),
-    Mutant(
-        "rows stay hidden after the record of their partition is gone",
-        "twin/readers/recorded_readers.py",
-        "        return self._follow(tables, wait=False, without=removed)\n",
-        "        return None\n",
-        ("twin/readers/test_recorded_readers_many_acts.py::test_readers_miss_no_row_and_see_none_twice",),
-    ),
 )
