@@ -50,6 +50,11 @@ def place(modern: ModernShard, hot: Ensemble, cold: Ensemble, base: str) -> Plac
     return Place(modern, hot, base)
 
 
+@pytest.fixture(autouse=True)
+def no_tables_left() -> None:
+    """Leave tables attached: a message names a detached table only if there is no other one."""
+
+
 def test_a_statement_names_the_replica_that_it_waits_for(place: Place) -> None:
     if place.first.runs_one_statement:
         pytest.skip("the server answers nothing else while a statement waits")
