@@ -144,6 +144,22 @@ def test_in_an_older_database_a_table_is_made_anew_in_two_steps_and_none_is_put_
     assert not place.call(twin=twin)["changed"]
 
 
+def refuse_while_an_insert_is_queued(place: Place) -> None:
+    """An asynchronous insert that is queued keeps its table, which has another name after the exchange."""
+    first = place.shard.servers[0]
+    long = {"async_insert": 1, "wait_for_async_insert": 0, "async_insert_busy_timeout_ms": 600_000}
+    if first.knows("async_insert_busy_timeout_min_ms"):
+        long |= {"async_insert_busy_timeout_min_ms": 600_000, "async_insert_busy_timeout_max_ms": 600_000}
+    settings = ", ".join(f"{name} = {value}" for name, value in long.items())
+    first.execute(f"INSERT INTO {place.table('hits')} (day, id) SETTINGS {settings} VALUES ('2024-01-03', 4)")
+    refused = place.call(in_front=True)
+    assert refused["failed"]
+    assert "the names are not exchanged, as the asynchronous insert" in refused["msg"], refused
+    assert place.seen("hits") == [[2], [2]]
+    first.execute("SYSTEM FLUSH ASYNC INSERT QUEUE")
+    wait_for(lambda: place.seen("hits") == [[2, 4], [2, 4]])
+
+
 def test_a_table_in_front_has_the_name_and_moves_go_on(modern: ModernShard, hot: Ensemble, base: str) -> None:
     place = Place(modern, hot, base)
     refused = place.call(in_front=True)
@@ -157,19 +173,11 @@ def test_a_table_in_front_has_the_name_and_moves_go_on(modern: ModernShard, hot:
         f"CREATE TABLE {place.table('hits_hot')} AS {place.table('hits')}"
         f" ENGINE = Merge('{place.database}', '^(hits_hot|hits_hot_cold)$')"
     )
-    # An asynchronous insert that is queued keeps its table, which has another name after the exchange.
-    first = place.shard.servers[0]
-    long = {"async_insert": 1, "wait_for_async_insert": 0, "async_insert_busy_timeout_ms": 600_000}
-    if first.knows("async_insert_busy_timeout_min_ms"):
-        long |= {"async_insert_busy_timeout_min_ms": 600_000, "async_insert_busy_timeout_max_ms": 600_000}
-    settings = ", ".join(f"{name} = {value}" for name, value in long.items())
-    first.execute(f"INSERT INTO {place.table('hits')} (day, id) SETTINGS {settings} VALUES ('2024-01-03', 4)")
-    refused = place.call(in_front=True)
-    assert refused["failed"]
-    assert "the names are not exchanged, as the asynchronous insert" in refused["msg"], refused
-    assert place.seen("hits") == [[2], [2]]
-    first.execute("SYSTEM FLUSH ASYNC INSERT QUEUE")
-    wait_for(lambda: place.seen("hits") == [[2, 4], [2, 4]])
+    if place.shard.servers[0].is_at_least(23, 6):
+        refuse_while_an_insert_is_queued(place)
+    else:
+        # 22.12 empties the queue after 200 ms, whatever the statement says.
+        place.insert_into(place.table("hits"), 4, day="20240103")
     done = place.call(in_front=True)
     assert [len(each["statements"]) for each in done["tables"]] == [1, 2], done
     assert not place.call(in_front=True)["changed"]
