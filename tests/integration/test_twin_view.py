@@ -173,8 +173,9 @@ def test_a_table_in_front_has_the_name_and_moves_go_on(modern: ModernShard, hot:
         f"CREATE TABLE {place.table('hits_hot')} AS {place.table('hits')}"
         f" ENGINE = Merge('{place.database}', '^(hits_hot|hits_hot_cold)$')"
     )
-    if place.shard.servers[0].runs_one_statement:
-        # Servers that are made of clickhouse-local queue no insert.
+    first = place.shard.servers[0]
+    if first.runs_one_statement or first.options.version == ENGINE:
+        # Servers that are no real ones queue no insert.
         place.insert_into(place.table("hits"), 4, day="20240103")
     else:
         refuse_while_an_insert_is_queued(place)
