@@ -26,12 +26,12 @@ def leave_ledger(shard: AlterShard, record: AlterRecord) -> Sequence[Op]:
     A TRUNCATE empties the ledger, so its operations are bounded by the number of pages.
     """
     statement = record.statement
-    if statement.kind not in (AlterKind.DROP, AlterKind.REPLACE, AlterKind.MUTATION):
+    if statement.kind not in (AlterKind.DROP, AlterKind.REPLACE) and not statement.is_delete:
         return ()
     opened = OpenLedger(shard.hot, shard.root, shard.shard_path)
     if opened.ledger is None:
         return ()
-    if statement.kind is AlterKind.MUTATION:
+    if statement.is_delete:
         partitions = _emptied(shard, record, opened.entries)
     else:
         partitions = [each for each in opened.entries if statement.partition in ("", each)]

@@ -76,7 +76,7 @@ class AlterRecord(NamedTuple):
     reading: Mapping[str, Mapping[str, str]]
     """Replica → reading table, as in SQL → engine; only those that are dropped before they are created."""
     lacking: tuple[str, ...] = ()
-    """For a MUTATION: partitions of the ledger that had no rows in the twin before."""
+    """For a DELETE: partitions of the ledger that had no rows in the twin before."""
     begun: tuple[Side, ...] = ()
     """The tables on which the statement was executed, or was about to be."""
     done: tuple[Side, ...] = ()

@@ -172,7 +172,7 @@ class AlterRun:
             {side: self._blocks(shard, statement, every, side) for side in Side},
             {side: max(each, default="") for side, each in mutations.items()},
             {each.replica.name: dropped_first(shard, each, statement) for each in every},
-            lacking_before(shard, every) if statement.kind is AlterKind.MUTATION else (),
+            lacking_before(shard, every) if statement.is_delete else (),
         )
 
     def _blocks(

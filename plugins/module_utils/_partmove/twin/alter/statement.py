@@ -104,6 +104,11 @@ class Statement(NamedTuple):
         text = _marked(self.text, token) if self.kind is AlterKind.MUTATION else self.text
         return f"ALTER TABLE {table} {text}"
 
+    @property
+    def is_delete(self) -> bool:
+        """Whether the statement is a DELETE, which may leave partitions without rows."""
+        return self.kind is AlterKind.MUTATION and words_of(self.text)[0].value == "DELETE"
+
     def new_name(self, side: Side) -> str:
         """Return the new name of one of the two tables, for RENAME."""
         return self.names[2 if side is Side.HOT else 3]

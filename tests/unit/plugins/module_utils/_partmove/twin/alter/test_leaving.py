@@ -99,6 +99,14 @@ def test_nothing_leaves_the_ledger_if_the_twin_no_longer_has_the_mutation() -> N
     assert (bench.is_recorded, listed(bench)) == (False, ["p1", "p2"])
 
 
+def test_an_update_explains_no_partition_that_the_twin_lost_meanwhile() -> None:
+    bench = entered()
+    bench.run_killed_at("UPDATE v = v + 1 WHERE 1", "TABLE db.hits_cold", given=False)
+    bench.servers.of[Side.COLD].drop("p1")
+    bench.run(None)
+    assert listed(bench) == ["p1", "p2"]
+
+
 def _is_done(bench: AlterBench) -> bool:
     stored = AlterRecords(bench.hot.open(), "/partmove", PATH).read()
     return stored is not None and stored.record.done == (Side.HOT, Side.COLD)
