@@ -57,7 +57,6 @@ class TwinClients:
         self.unverified = ReplicaClients(options)
         self.settings = KnownSettings()
         self._versions: dict[str, str] = {}
-        self._of_tables: dict[str, dict[str, ClickHouseClient]] = {}
 
     @property
     def versions(self) -> Mapping[str, str]:
@@ -74,12 +73,7 @@ class TwinClients:
         require_auxiliary_tables(client)
         self._versions[client.label] = client.version()
         self.settings.name_of(client, EVERY_REPLICA)
-        self._of_tables.setdefault(shard_path, {})[replica] = client
         return client
-
-    def of_table(self, shard_path: str) -> Mapping[str, ClickHouseClient]:
-        """Return the clients so far for the replicas of a table, by replica."""
-        return dict(self._of_tables.get(shard_path, {}))
 
 
 def query_replica(

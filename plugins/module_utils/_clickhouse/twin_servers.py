@@ -27,6 +27,7 @@ from .._partmove.twin.move.tables import (
 from .._partmove.twin.table.pair import TABLE
 from .client import ClickHouseClient, QueryRefused
 from .clone_blocks import read_known_clones
+from .dropped_parts import drop_parts
 from .missing_replica import missing_replica
 from .options import ClickHouseOptions
 from .permission import permitted
@@ -40,12 +41,10 @@ from .twin_checksum import checksum_of
 from .twin_marks import read_marks
 from .twin_parts import read_parts
 from .twin_sql import table_condition
-from .waited_replicas import name_waited
+from .waited_replicas import WaitedReplica, name_waited
 
 DEFAULT_TWIN = f"{TABLE}_cold"
 
-_NOT_DROPPED = frozenset({232, 384})
-"""Codes of a DROP PART without effect: no such active part, or a merge or mutation has the part."""
 _NOT_DONE = frozenset({36, 48, 62, 122, 243})
 """Codes of an ATTACH that the server refused before any effect: wrong argument, or no room."""
 _KEEPER_EXCEPTION = 999
@@ -87,6 +86,8 @@ class HttpTwinServers:
             )
         self._twin = twin
         self._known_columns: dict[str, frozenset[str]] = {}
+        self._tables: dict[str, dict[str, TwinTables]] = {}
+        """Shard path → the tables so far of each replica."""
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
         """Implement `TwinServers.tables`. Raises PartMoveError unless the server has both tables."""
@@ -96,7 +97,9 @@ class HttpTwinServers:
         found = self._read_tables(client, database, [name, twin])
         hot = found.table(name)
         refuse_several_shards(client, hot)
-        return TwinTables(replica, client.label, hot, found.table(twin))
+        tables = TwinTables(replica, client.label, hot, found.table(twin))
+        self._tables.setdefault(shard_path, {})[replica.name] = tables
+        return tables
 
     def read_twin(self, shard_path: str, replica: TwinReplica) -> TwinOfReplica:
         """Return the hot table of the replica, and its twin or the texts for creating the twin."""
@@ -172,7 +175,7 @@ class HttpTwinServers:
         self._require_right_to_drop(DropParts(statement.tables, statement.destination.other, (NO_PART,)))
         try:
             with permitted():
-                self._execute_everywhere(statement)
+                self._attach_everywhere(statement)
         except QueryRefused as error:
             if error.code not in _NOT_DONE and not _parts_are_equal(error):
                 raise
@@ -182,31 +185,35 @@ class HttpTwinServers:
     def _require_right_to_drop(self, statement: DropParts) -> None:
         """Raise NotPermitted unless the user may drop parts. The statement names no part, so it must fail."""
         with suppress(QueryRefused), permitted():
-            self._execute_everywhere(statement)
+            self._client_of(statement.tables).execute(statement.sql)
 
     def drop(self, statement: DropParts) -> bool:
-        """Implement `TwinServers.drop`. Any error besides _NOT_THERE leaves the outcome unknown."""
-        try:
-            self._execute_everywhere(statement)
-        except QueryRefused as error:
-            if error.code not in _NOT_DROPPED:
-                raise
-            return False
-        return True
+        """Implement `TwinServers.drop`. Any error leaves the outcome unknown."""
+        client = self._client_of(statement.tables)
+        return drop_parts(
+            client,
+            statement,
+            self._replicas_of(statement.tables, statement.side),
+            sync_setting=self.clients.settings.name_of(client, EVERY_REPLICA),
+        )
 
     def set_merges(self, statement: SetMerges) -> None:
         """Implement `TwinServers.set_merges`."""
         self._client_of(statement.tables).execute(statement.sql)
 
-    def _execute_everywhere(self, statement: AttachPartitions | DropParts) -> None:
+    def _attach_everywhere(self, statement: AttachPartitions) -> None:
         client = self._client_of(statement.tables)
         settings = {self.clients.settings.name_of(client, EVERY_REPLICA): _WAIT_FOR_ALL}
         try:
             client.execute(statement.sql, **settings)
         except PartMoveError as error:
-            side = statement.destination if isinstance(statement, AttachPartitions) else statement.side
-            replicas = self.clients.of_table(statement.tables.hot.path)
-            raise name_waited(error, client, statement.tables.on(side), replicas) from None
+            table = statement.tables.on(statement.destination)
+            replicas = self._replicas_of(statement.tables, statement.destination)
+            raise name_waited(error, client, table, replicas) from None
+
+    def _replicas_of(self, tables: TwinTables, side: Side) -> list[WaitedReplica]:
+        found = sorted(self._tables[tables.hot.path].items())
+        return [WaitedReplica(name, self._client_of(each), each.on(side)) for name, each in found]
 
     def _client_of(self, tables: TwinTables) -> ClickHouseClient:
         replica = tables.replica

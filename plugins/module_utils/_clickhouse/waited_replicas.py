@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
 from .._partmove.text import count_of
@@ -27,32 +28,49 @@ class StatementWaits(PartMoveError):
     """A statement waits for other replicas. It may still take effect."""
 
 
+class WaitedReplica(NamedTuple):
+    """A replica of a table, and the name of the table on its server."""
+
+    name: str
+    client: ClickHouseClient
+    table: TwinTable
+
+
 def name_waited(
-    error: PartMoveError, client: ClickHouseClient, table: TwinTable, replicas: Mapping[str, ClickHouseClient]
+    error: PartMoveError, client: ClickHouseClient, table: TwinTable, replicas: Sequence[WaitedReplica]
 ) -> PartMoveError:
     """Return StatementWaits if other replicas are the reason of the error, else the error itself.
 
-    client: the server of the statement. replicas: name of each replica → client of its server.
+    client: the server of the statement. replicas: every replica of the table.
     """
     is_late = isinstance(error, ServerSilent) or (
         isinstance(error, QueryRefused) and error.code in (UNFINISHED, _TIMEOUT_EXCEEDED)
     )
     if not is_late:
         return error
-    others = {name: each for name, each in replicas.items() if each is not client}
-    waited = list(_late(table, others))
-    if not waited:
-        return error
+    reasons = list(_late([each for each in replicas if each.client is not client]))
+    return _waits_for(client, table, reasons) if reasons else error
+
+
+def waits_for(
+    client: ClickHouseClient, table: TwinTable, replicas: Sequence[WaitedReplica]
+) -> StatementWaits:
+    """Return the error of a statement of the server that these replicas have not executed."""
+    reasons = list(_late(replicas)) or [f"replica {each.name} ({each.client.label})" for each in replicas]
+    return _waits_for(client, table, reasons)
+
+
+def _waits_for(client: ClickHouseClient, table: TwinTable, reasons: Sequence[str]) -> StatementWaits:
     return StatementWaits(
         f"{client.label} did not finish a statement on {table} in time, because it waits for"
-        f" {' and '.join(waited)}",
+        f" {' and '.join(reasons)}",
         remedy=_REMEDY,
     )
 
 
-def _late(table: TwinTable, replicas: Mapping[str, ClickHouseClient]) -> Iterator[str]:
+def _late(replicas: Sequence[WaitedReplica]) -> Iterator[str]:
     """Yield each replica that has not executed all entries of the log, with the reason."""
-    for name, client in sorted(replicas.items()):
+    for name, client, table in replicas:
         replica = f"replica {name} ({client.label})"
         try:
             rows = client.rows(

@@ -16,7 +16,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client i
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.query_errors import ServerSilent
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.waited_replicas import (
     StatementWaits,
+    WaitedReplica,
     name_waited,
+    waits_for,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import TwinTable
@@ -45,8 +47,11 @@ FIRST = Server("ch1", 1, 5, 6)
 
 
 def waited(other: Server, error: PartMoveError = SILENT) -> PartMoveError:
-    replicas: Any = {"r1": FIRST, "r2": other}
-    return name_waited(error, cast("Any", FIRST), TABLE, replicas)
+    return name_waited(error, cast("Any", FIRST), TABLE, [replica("r1", FIRST), replica("r2", other)])
+
+
+def replica(name: str, server: Server) -> WaitedReplica:
+    return WaitedReplica(name, cast("Any", server), TABLE)
 
 
 @pytest.mark.parametrize(
@@ -78,4 +83,9 @@ def test_other_errors_stay() -> None:
 
 
 def test_without_other_replicas_the_error_stays() -> None:
-    assert name_waited(SILENT, cast("Any", FIRST), TABLE, {"r1": cast("Any", FIRST)}) is SILENT
+    assert name_waited(SILENT, cast("Any", FIRST), TABLE, [replica("r1", FIRST)]) is SILENT
+
+
+def test_a_replica_without_a_known_reason_is_named() -> None:
+    found = waits_for(cast("Any", FIRST), TABLE, [replica("r2", Server("ch2", 0, 5, 6))])
+    assert found.message.endswith("because it waits for replica r2 (ch2)")
