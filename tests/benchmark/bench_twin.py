@@ -141,10 +141,20 @@ class Servers:
             names = [name for day, name in parts if day in group]
             for at in range(0, len(names), MOST_PARTS):
                 drops = ", ".join(f"DROP PART '{name}'" for name in names[at : at + MOST_PARTS])
-                first.execute(f"ALTER TABLE {source} {drops}", alter_sync=2)
+                first.execute(f"ALTER TABLE {source} {drops}", alter_sync=0)
+                self._wait_until_gone(source, names[at : at + MOST_PARTS])
         seconds = time.perf_counter() - begin
         self._check(to, size)
         return seconds
+
+    def _wait_until_gone(self, table: str, names: Sequence[str]) -> None:
+        """Wait until no replica has one of the parts."""
+        listed = ", ".join(f"'{name}'" for name in names)
+        active = f"active AND table = '{table}' AND name IN ({listed})"
+        query = f"SELECT toString(count()) FROM system.parts WHERE {active}"
+        for server in self._shard.servers:
+            while server.value(query) != "0":
+                time.sleep(0.01)
 
     def _check(self, table: str, size: Size) -> None:
         wanted = size.partitions * size.parts * size.rows

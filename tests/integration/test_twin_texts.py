@@ -55,24 +55,26 @@ def no_tables_left() -> None:
     """Leave tables attached: a message names a detached table only if there is no other one."""
 
 
-def test_a_statement_names_the_replica_that_it_waits_for(place: Place) -> None:
+@pytest.mark.parametrize("waits_for_drop", [False, True])
+def test_a_statement_names_the_replica_that_it_waits_for(place: Place, *, waits_for_drop: bool) -> None:
+    """ATTACH into the twin waits for the replica, or DROP PART of the table does."""
     if place.first.runs_one_statement:
         pytest.skip("the server answers nothing else while a statement waits")
-    place.second.execute(f"SYSTEM STOP REPLICATION QUEUES {place.cold}")
+    table = place.name if waits_for_drop else place.cold
+    place.second.execute(f"SYSTEM STOP REPLICATION QUEUES {table}")
     try:
         answer = place.moved(clickhouse={"endpoints": place.shard.endpoints, "timeout": 4.0})
     finally:
-        place.second.execute(f"SYSTEM START REPLICATION QUEUES {place.cold}")
+        place.second.execute(f"SYSTEM START REPLICATION QUEUES {table}")
     said = place.reason(answer)
-    assert (
-        f"did not finish a statement on default.{place.cold} in time, because it waits for replica r2" in said
-    )
+    assert f"did not finish a statement on default.{table} in time, because it waits for replica r2" in said
     assert f"r2 ({place.second_label()}), which has to execute 1 log record" in said
     assert "SYSTEM START REPLICATION QUEUES" in said
     assert "TLS" not in said
-    place.shard.execute(f"SYSTEM SYNC REPLICA {place.cold}")
+    place.shard.execute(f"SYSTEM SYNC REPLICA {table}")
     assert place.moved()["counts"]["moved"] == 1
     assert place.ids(place.cold) == [[1], [1]]
+    assert place.ids(place.name) == [[], []]
 
 
 @pytest.mark.smoke("older")
