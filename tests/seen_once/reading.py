@@ -20,7 +20,13 @@ from seen_once.kinds import KINDS, Kind
 from support.servers.sql_server import QueryError
 
 _SHOWN = 400
-_NO_ANSWER = ("NETWORK_ERROR", "ALL_CONNECTION_TRIES_FAILED", "ALL_REPLICAS_ARE_STALE", "SOCKET_TIMEOUT")
+_NO_ANSWER = (
+    "NETWORK_ERROR",
+    "ALL_CONNECTION_TRIES_FAILED",
+    "ALL_REPLICAS_ARE_STALE",
+    "SOCKET_TIMEOUT",
+    "ATTEMPT_TO_READ_AFTER_EOF",
+)
 """What a server says of another one that was killed."""
 
 
