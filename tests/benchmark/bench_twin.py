@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmark.cpu import cpu_seconds_of
 from benchmark.effect import Weight, weigh
 from benchmark.machine import this_machine
 from benchmark.spread import RUNS, Spread
@@ -59,6 +60,18 @@ class Way:
 
 
 @dataclass(frozen=True)
+class Alone:
+    """The statements of a run over all partitions, with nothing around them.
+
+    clickhouse_cpu, zookeeper_cpu: CPU seconds of all servers of a kind.
+    """
+
+    seconds: float
+    clickhouse_cpu: float
+    zookeeper_cpu: float
+
+
+@dataclass(frozen=True)
 class Measured:
     """What was measured; weights are of the hot ensemble."""
 
@@ -67,16 +80,17 @@ class Measured:
     after: Weight
     there: Sequence[Way]
     back: Sequence[Way]
-    alone: Sequence[float]
-    """For how many seconds the same statements ran there, with nothing around them."""
+    alone: Sequence[Alone]
+    """The same statements, there."""
 
 
 class Servers:
     """A table with its twin on two replicas, and the module that moves its partitions."""
 
-    def __init__(self, hot: Ensemble, shard: ModernShard, options: dict[str, Any]) -> None:
+    def __init__(self, hot: Ensemble, cold: Ensemble, shard: ModernShard, options: dict[str, Any]) -> None:
         """Create both tables."""
         self._hot = hot
+        self._cold = cold
         self._shard = shard
         self._options = options
         for table, place in ((TABLE, PATH), (TWIN, f"cold:{PATH}_cold")):
@@ -125,8 +139,16 @@ class Servers:
         self._check(TWIN if state == "cold" else TABLE, size)
         return Way(seconds, twice)
 
-    def give_alone(self, state: str, size: Size) -> float:
-        """Give the statements of a move with nothing around them; return the seconds that they take."""
+    def measure_alone(self, state: str, size: Size) -> Alone:
+        """Give the statements of a move with nothing around them."""
+        ensembles = [each.pid for each in (*self._hot.members, *self._cold.members)]
+        of_kinds = [[each.process.pid for each in self._shard.servers], ensembles]
+        before = [cpu_seconds_of(pids) for pids in of_kinds]
+        seconds = self._give_alone(state, size)
+        used = [cpu_seconds_of(pids) - earlier for pids, earlier in zip(of_kinds, before, strict=True)]
+        return Alone(seconds, *used)
+
+    def _give_alone(self, state: str, size: Size) -> float:
         source, to = (TABLE, TWIN) if state == "cold" else (TWIN, TABLE)
         first = self._shard.servers[0]
         parts = first.query(
@@ -189,14 +211,18 @@ def measure(size: Size, version: str, options: dict[str, Any]) -> Measured:
         with Ensemble(folder / "hot") as hot, Ensemble(folder / "cold") as cold:
             sources = [ZooKeeperSource(each.connect_string) for each in (hot, cold)]
             with modern_shard(folder, sources[0], {"cold": sources[1]}, version=version) as shard:
-                return measure_on(hot, shard, size, options)
+                return measure_on((hot, cold), shard, size, options)
 
 
 def measure_on(
-    hot: Ensemble, shard: ModernShard, size: Size, options: dict[str, Any], runs: int = RUNS
+    ensembles: tuple[Ensemble, Ensemble],
+    shard: ModernShard,
+    size: Size,
+    options: dict[str, Any],
+    runs: int = RUNS,
 ) -> Measured:
     """Move all partitions there and back so often, once more before that, and weigh hot in that first run."""
-    servers = Servers(hot, shard, options)
+    servers = Servers(*ensembles, shard, options)
     servers.fill(size)
     before = servers.weigh()
     servers.move("cold", size)
@@ -206,8 +232,8 @@ def measure_on(
     for _run in range(runs):
         there.append(servers.move("cold", size))
         back.append(servers.move("hot", size))
-        alone.append(servers.give_alone("cold", size))
-        servers.give_alone("hot", size)
+        alone.append(servers.measure_alone("cold", size))
+        servers.measure_alone("hot", size)
     return Measured(size, before, after, there, back, alone)
 
 
@@ -229,9 +255,12 @@ def report(measured: Measured) -> None:
             f"\n{name}: {rate:.1f} partitions/s, {len(ways)} runs; rows of one were seen twice for"
             f" {median:.3f} s (median), {p99:.3f} s (99 of 100), {twice[-1]:.3f} s (worst)"
         )
-    alone = Spread.of(measured.size.partitions / seconds for seconds in measured.alone)
-    share = 100 * sum(measured.alone) / sum(way.seconds for way in measured.there)
+    alone = Spread.of(measured.size.partitions / each.seconds for each in measured.alone)
+    share = 100 * sum(each.seconds for each in measured.alone) / sum(way.seconds for way in measured.there)
     print(f"\nthe same statements alone: {alone:.1f} partitions/s there, {share:.0f} % of the time of a run")
+    clickhouse = Spread.of(each.clickhouse_cpu for each in measured.alone)
+    zookeeper = Spread.of(each.zookeeper_cpu for each in measured.alone)
+    print(f"CPU seconds of the statements: {clickhouse:.1f} of ClickHouse, {zookeeper:.1f} of ZooKeeper")
 
 
 if __name__ == "__main__":

@@ -228,7 +228,7 @@ def test_moves_between_twins_are_measured(
     # So many that what a move leaves in hot, such as the ledger, weighs less.
     size = bench_twin.Size(partitions=12, parts=2, rows=4)
 
-    measured = bench_twin.measure_on(hot, shard, size, {"checksums": True}, runs=2)
+    measured = bench_twin.measure_on((hot, cold), shard, size, {"checksums": True}, runs=2)
 
     for ways in (measured.there, measured.back):
         assert len(ways) == 2

@@ -61,9 +61,7 @@ MUTANTS = (
         _CLASSIFY,
         "        if is_source_changed(record, parts):\n            return Classification(TwinState.STALE)\n",
         "",
-        (
-            "twin/move/test_group_move.py::test_a_source_that_changed_since_the_record_is_undone_and_not_cloned_again",
-        ),
+        ("twin/move/test_group_move.py::test_a_source_that_changed_before_the_attach_is_recorded_anew",),
     ),
     Mutant(
         "equal row counts are enough for a clone",

@@ -140,8 +140,8 @@ MUTANTS = (
     Mutant(
         "a statement for several partitions is repeated for all of them",
         _GROUP,
-        "        for each in members:\n            each.alone = True\n",
-        "        for each in members[:0]:\n            each.alone = True\n",
+        "        for each in members:\n            each.alone = each.refused_drop = True\n",
+        "        for each in members:\n            each.refused_drop = True\n",
         ("twin/move/test_group.py::test_a_part_that_a_server_refuses_to_drop_stops_no_other_partition",),
     ),
     Mutant(

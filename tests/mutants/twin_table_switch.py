@@ -52,7 +52,7 @@ MUTANTS = (
         _SWITCH,
         "        confirm_lease(self._context.hot, lease, self._path)\n",
         "",
-        (f"{_TESTS}::test_a_run_without_its_lease_exchanges_nothing_more",),
+        (f"{_TESTS}::test_a_lease_that_ends_while_a_server_answers_exchanges_nothing",),
     ),
     Mutant(
         "an exchange that did nothing counts",

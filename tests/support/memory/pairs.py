@@ -78,6 +78,7 @@ class ModelPairs(ModelServers):
         self.forbidden: set[str] = set()
         """Replicas whose server does not permit the user something."""
         self.on_exchange: Callable[[str], None] = lambda _replica: None
+        self.on_queued_inserts: Callable[[str], None] = lambda _replica: None
         """What happens right before an exchange; it may raise PartMoveError, so that none is done."""
         self.uneven_looks = 0
         """How many more looks find the second replica with other parts."""
@@ -145,7 +146,7 @@ class ModelPairs(ModelServers):
 
     def queued_inserts(self, pair: TablePair) -> Sequence[str]:
         """As PairServers says."""
-        del pair
+        self.on_queued_inserts(pair.replica.name)
         return self.queued
 
     def require_rights(self, found: LocatedTables) -> None:

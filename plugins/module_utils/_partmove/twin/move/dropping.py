@@ -113,7 +113,7 @@ def _drop_chunk(group: Group, side: Side, chunk: Drops, left: Mapping[str, Abstr
     try:
         if group.drop(members, side, [name for _progress, names in chunk for name in names]):
             for each in members:
-                each.dropped_at = group.shard.clock.now()
+                each.dropped_at, each.refused_drop = group.shard.clock.now(), False
             return True
         group.note_refused_drop(members)
         _note_what_is_left(group, members, side)

@@ -186,7 +186,7 @@ class Group:
         """Let the next statement name each partition alone; if it already did, wait for a merge."""
         self.meets_merge = self.meets_merge or len(members) == 1
         for each in members:
-            each.alone = True
+            each.alone = each.refused_drop = True
 
     def _about_to_act(self, members: Sequence[Progress]) -> None:
         confirm_lease(self.shard.hot, self.shard.lease, self.shard.shard_path)

@@ -45,7 +45,7 @@ from .known_pair import problem_of_record
 from .merges import restart_merges, restart_merges_after_error, stop_merges
 from .progress import Current, Progress
 from .record import StoredRecord
-from .refusals import Refused, absent, keeps_changing
+from .refusals import Refused, absent, keeps_changing, keeps_refusing
 from .tables import Side
 from .undoing import continue_undo, drop_merged_clones, undo, undo_clones
 
@@ -95,7 +95,7 @@ class GroupMove:
         for each in group.open:
             each.steps += 1
             if each.steps > _MOST_STEPS:
-                group.leave([each], keeps_changing(each.problem))
+                group.leave([each], keeps_refusing() if each.refused_drop else keeps_changing(each.problem))
         members = group.open
         try:
             self._read_before_the_parts(members)

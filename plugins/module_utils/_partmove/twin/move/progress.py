@@ -40,6 +40,8 @@ class Progress:
     """Whether this run has executed the ATTACH of the record, and the server has confirmed it."""
     refused_attach: bool = False
     """Whether the server refused an ATTACH for this partition alone."""
+    refused_drop: bool = False
+    """Whether the server refused the last DROP PART for this partition."""
     leaves_as: Refusal | None = None
     """The outcome once the clones are dropped; None if the partition is recorded again."""
     source_checksums: tuple[str, ...] = ()

@@ -39,6 +39,16 @@ def keeps_changing(problem: str) -> Refusal:
     )
 
 
+def keeps_refusing() -> Refusal:
+    """Return the refusal of a partition of which servers refuse to drop parts again and again."""
+    return Refusal(
+        GateName.TWIN_AT_REST,
+        "servers refuse to drop some of its parts, as they do while a merge or a mutation has a part",
+        "Wait until system.merges, system.mutations and system.replication_queue have no entry for the"
+        " partition, and run again: the run continues from there",
+    )
+
+
 def too_large(record: TwinRecord) -> Refusal:
     """Return the refusal of a partition whose record would be too large."""
     return Refusal(

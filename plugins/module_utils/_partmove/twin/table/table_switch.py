@@ -232,12 +232,12 @@ class TableSwitch:
             refuse_hindrances(pair.server, reasons)
 
     def _exchange_one(self, lease: Lease, pair: TablePair, replicas: int) -> None:
-        confirm_lease(self._context.hot, lease, self._path)
         place = {"shard_path": self._path, "replica": pair.replica.name, "table": self.report.name}
         self._context.journal.record(Event.EXCHANGING, [{**place, "place": pair.at(self._desired).place}])
         # Until the moment of this exchange is known, everything that runs counts as older.
         self._watch.records.update(lease, lambda record: record.without(pair.replica.name))
         self._refuse_hindrances(pair, self._servers.queued_inserts(pair))
+        confirm_lease(self._context.hot, lease, self._path)
         try:
             self._servers.exchange(pair)
             is_done = locate_name(self._read_again(pair), self._twin).at is self._desired

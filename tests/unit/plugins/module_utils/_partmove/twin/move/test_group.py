@@ -65,12 +65,15 @@ def test_a_partition_that_a_server_refuses_to_attach_stops_no_other(destination:
 
 
 @BOTH_WAYS
-def test_a_part_that_a_server_refuses_to_drop_stops_no_other_partition(destination: Side) -> None:
+@pytest.mark.parametrize("block", [1, 2])
+def test_a_part_that_a_server_refuses_to_drop_stops_no_other_partition(destination: Side, block: int) -> None:
+    """Before or after another part of its partition."""
     bench = bench_of(destination)
-    bench.servers.undroppable = {f"{DAYS[3]}_2_2_0"}
+    bench.servers.undroppable = {f"{DAYS[3]}_{block}_{block}_0"}
     report = bench.run(destination, partitions=DAYS)
     assert report.moved.keys() == {*DAYS} - {DAYS[3]}
-    assert DAYS[3] in report.deferred
+    assert report.deferred[DAYS[3]].gate is GateName.TWIN_AT_REST
+    assert "refuse to drop some of its parts" in report.deferred[DAYS[3]].reason
     assert [path.rpartition("/")[2] for path in bench.records] == [DAYS[3]]
     bench.servers.undroppable = set()
     assert bench.run(destination, partitions=[DAYS[3]]).moved.keys() == {DAYS[3]}

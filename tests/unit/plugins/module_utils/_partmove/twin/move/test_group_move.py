@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import product
 
 import pytest
@@ -14,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.name
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import DropParts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
-from support.memory.interleaving import Script
+from support.memory.interleaving import Died, Script
 from support.memory.twins import DAY, PATH, REPLICAS, TwinBench, Twins
 
 
@@ -88,7 +89,7 @@ def test_the_record_stays_while_a_server_refuses_to_drop_a_part() -> None:
     bench = TwinBench(Twins(("a",)))
     bench.servers.drop = lambda *_args: False  # type: ignore[method-assign]
     report = bench.run(Side.COLD)
-    assert report.deferred[DAY].gate is GateName.CLONES_EQUAL
+    assert report.deferred[DAY].gate is GateName.TWIN_AT_REST
     assert bench.records
     del bench.servers.drop
     assert bench.run(Side.COLD).moved.keys() == {DAY}
@@ -186,6 +187,22 @@ def test_a_source_that_changed_since_the_record_is_undone_and_not_cloned_again()
     report = bench.run(Side.COLD)
     drop = f"drop {DAY}_1_1_0 {DAY}_2_2_0 of cold"
     assert bench.servers.statements[given:] == [drop, "attach to cold", f"drop {DAY}_1_3_1 of hot"]
+    assert report.moved.keys() == {DAY}
+    assert bench.twins.rows == bench.twins.inserted
+
+
+def test_a_source_that_changed_before_the_attach_is_recorded_anew() -> None:
+    """An ATTACH would clone parts that the record does not list, and the run would drop all again."""
+    bench = TwinBench(Twins(("a",)))
+    trace, script = Script(), Script()
+    TwinBench(Twins(("a",))).run(Side.COLD, trace)
+    script.actions[trace.trace.index("servers attach")] = script.die
+    with suppress(Died):
+        bench.run(Side.COLD, script)
+    assert bench.records
+    bench.twins.insert(Side.HOT, ("late",))
+    report = bench.run(Side.COLD)
+    assert bench.servers.statements == ["attach to cold", f"drop {DAY}_1_1_0 {DAY}_2_2_0 of hot"]
     assert report.moved.keys() == {DAY}
     assert bench.twins.rows == bench.twins.inserted
 

@@ -14,6 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.refusals import (
     absent,
     keeps_changing,
+    keeps_refusing,
     too_large,
     unknown_state,
 )
@@ -33,6 +34,7 @@ RECORD = TwinRecord(
         (absent(), GateName.PARTITION_EXISTS, "partition_id"),
         (keeps_changing("of 2 parts 1 were not cloned"), GateName.CLONES_EQUAL, "of 2 parts 1 were not"),
         (keeps_changing(""), GateName.CLONES_EQUAL, "it keeps changing"),
+        (keeps_refusing(), GateName.TWIN_AT_REST, "system.merges"),
         (too_large(RECORD), GateName.FITS_ONE_MULTI, "it has 2 parts"),
         (
             unknown_state("it is odd", "/partmove/twins/a/p"),

@@ -126,6 +126,14 @@ def test_a_run_without_its_lease_exchanges_nothing_more(bench: PairBench) -> Non
     assert list(bench.pairs.at.values()) == [Side.COLD, Side.HOT]
 
 
+def test_a_lease_that_ends_while_a_server_answers_exchanges_nothing(bench: PairBench) -> None:
+    """Right before the statement: another run may move partitions by then."""
+    bench.pairs.on_queued_inserts = lambda _replica: bench.session.expire()
+    with pytest.raises(LeaseLost):
+        bench.move(Side.COLD)
+    assert list(bench.pairs.at.values()) == [Side.HOT, Side.HOT]
+
+
 def test_names_stay_while_a_partition_is_between_the_tables(bench: PairBench) -> None:
     bench.servers.silent_after = lambda statement: statement.startswith("attach")
     with pytest.raises(PartMoveError, match=f"partition {DAY} of {PATH} cannot be moved: no answer"):
