@@ -29,6 +29,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     SetData,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import EnsembleOptions
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.read_requests import (
+    CHILDREN,
+    DATA,
+    MultiRead,
+    ReadSection,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.reader import (
     BATCHES_IN_FLIGHT,
     MAX_READS,
@@ -36,12 +42,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.reader im
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.session import Session
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.synced import SyncedReads
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.wire import (
-    CHILDREN,
-    DATA,
     MultiEncoder,
-    MultiRead,
     MultiWrite,
-    ReadSection,
     Request,
 )
 from benchmark.cpu import cpu_seconds

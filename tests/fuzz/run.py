@@ -14,6 +14,7 @@ from .config_targets import config_targets
 from .file_targets import file_targets
 from .mutation import mutate
 from .target import Target, Unfit
+from .wire_targets import wire_targets
 from .znode_targets import znode_targets
 
 
@@ -34,7 +35,7 @@ class Count(NamedTuple):
 
 def all_targets() -> list[Target]:
     """Every parser."""
-    return [*znode_targets(), *file_targets(), *config_targets()]
+    return [*znode_targets(), *file_targets(), *config_targets(), *wire_targets()]
 
 
 def fuzz(targets: Iterable[Target], seed: int, numbers: range) -> Iterator[Count]:

@@ -77,8 +77,6 @@ class ClickHouseClient:
         self._overrides: Mapping[str, str] | None = None
         """The settings that go with each query; None before the first one."""
         self._first_query = threading.Lock()
-        self.timeout = options.timeout
-        """How many seconds an answer may take."""
         self.label = f"ClickHouse at {f'[{host}]' if ':' in host else host}:{port}"
 
     def __reduce__(self) -> tuple[type[ClickHouseClient], tuple[str, int, ClickHouseOptions]]:

@@ -31,39 +31,52 @@ _Look = Callable[[WaitedReplica], bool]
 
 
 def drop_parts(
-    client: ClickHouseClient, statement: DropParts, replicas: Sequence[WaitedReplica], *, sync_setting: str
+    client: ClickHouseClient,
+    statement: DropParts,
+    replicas: Sequence[WaitedReplica],
+    *,
+    sync_setting: str,
+    timeout: float,
 ) -> bool:
     """Execute the statement, and wait until every replica has executed what the server accepted.
 
     client: the server of the statement. replicas: every replica of the table, also the one on this server.
     sync_setting: the name of the setting for how many replicas a statement waits for.
+    timeout: seconds to wait for all replicas after the statement.
 
     Returns whether all parts are dropped; False if the server refused to drop a part, after which the
-    parts before it are dropped. Raises StatementWaits if a replica does not follow within the timeout of
-    the client, and PartMoveError if the outcome is unknown.
+    parts before it are dropped. Raises StatementWaits if a replica does not follow in time, and
+    PartMoveError if the outcome is unknown.
     """
     table, parts = statement.tables.on(statement.side), statement.parts
+    is_dropped = True
     try:
         client.execute(statement.sql, **{sync_setting: 0})
     except QueryRefused as error:
         if error.code not in _NOT_DROPPED:
             raise
-        newest = _number(client, table, "log_max_index")
-        _wait(client, table, replicas, lambda each: _has_executed(each, parts, newest))
-        return False
-    _wait(client, table, replicas, lambda each: _has_dropped(each, parts))
-    return True
+        is_dropped, newest = False, _number(client, table, "log_max_index")
+        late = _wait(replicas, lambda each: _has_executed(each, parts, newest), timeout)
+    else:
+        late = _wait(replicas, lambda each: _has_dropped(each, parts), timeout)
+    if late:
+        raise waits_for(client, table, late)
+    return is_dropped
 
 
-def _wait(client: ClickHouseClient, table: TwinTable, replicas: Sequence[WaitedReplica], look: _Look) -> None:
-    """Wait until the look is true for every replica. A replica that does not answer is asked again."""
-    until = time.monotonic() + client.timeout
+def _wait(replicas: Sequence[WaitedReplica], look: _Look, timeout: float) -> list[WaitedReplica]:
+    """Wait until the look is true for every replica; return those for which it is not by then.
+
+    A replica that does not answer is asked again.
+    """
+    until = time.monotonic() + timeout
     waited, pause = list(replicas), _FIRST_PAUSE
     while waited := [each for each in waited if not _answers(look, each)]:
         if time.monotonic() >= until:
-            raise waits_for(client, table, waited)
+            break
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
+    return waited
 
 
 def _answers(look: _Look, replica: WaitedReplica) -> bool:

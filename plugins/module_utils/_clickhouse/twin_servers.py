@@ -85,6 +85,7 @@ class HttpTwinServers:
                 remedy=f"Write it as {DEFAULT_TWIN}",
             )
         self._twin = twin
+        self._timeout = options.timeout
         self._known_columns: dict[str, frozenset[str]] = {}
         self._tables: dict[str, dict[str, TwinTables]] = {}
         """Shard path → the tables so far of each replica."""
@@ -195,6 +196,7 @@ class HttpTwinServers:
             statement,
             self._replicas_of(statement.tables, statement.side),
             sync_setting=self.clients.settings.name_of(client, EVERY_REPLICA),
+            timeout=self._timeout,
         )
 
     def set_merges(self, statement: SetMerges) -> None:

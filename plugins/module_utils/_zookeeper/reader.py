@@ -16,20 +16,23 @@ from .._partmove.tree.multi_batches import MAX_BYTES
 from .._partmove.tree.rate import Rate
 from .._partmove.tree.znodes import Query, QueryAnswer, Znode
 from .options import EnsembleOptions
-from .session import LOST, Session
-from .synced import SyncedReads
-from .wire import (
-    BAD_ARGUMENTS,
+from .read_requests import (
     CHILDREN,
     DATA,
-    NO_AUTH,
-    UNIMPLEMENTED,
-    Exists,
     MultiRead,
     ReadKind,
     ReadRequest,
     ReadSection,
     SingleRead,
+)
+from .session import LOST, Session
+from .synced import SyncedReads
+from .wire import (
+    BAD_ARGUMENTS,
+    MARSHALLING_ERROR,
+    NO_AUTH,
+    UNIMPLEMENTED,
+    Exists,
 )
 
 MAX_READS = 500
@@ -203,6 +206,12 @@ class Reader:
             raise AccessDenied(
                 f"The identity given to {self._session.label} may not read {path}",
                 remedy="Give the identity that its ACL names, or correct the ACL",
+            )
+        if code == MARSHALLING_ERROR:
+            raise EnsembleError(
+                f"{self._session.label} answered the read of {path} in a form that is not understood",
+                remedy="See that a ZooKeeper or ClickHouse Keeper listens there, and no proxy that changes"
+                " answers. If so, report its version to olap.partmove",
             )
         raise EnsembleError(f"Error {code} from {self._session.label} for {path}")
 

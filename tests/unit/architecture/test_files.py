@@ -20,7 +20,6 @@ MOST_LINES = 300
 """Of a file, with its comments, without the texts that are for users and the docstring of the module."""
 DOCUMENTATION = ("DOCUMENTATION", "EXAMPLES", "RETURN")
 LONG: dict[str, str] = {
-    "plugins/module_utils/_zookeeper/wire.py": "one protocol, whose messages are nothing without each other",
 }
 """Files that are longer today, and why."""
 

@@ -33,6 +33,7 @@ TABLES = TwinTables(
     TwinTable("db", "hits", "default", "/t", "r1", "", (), 2, 2),
     TwinTable("db", "hits_cold", "cold", "/t_cold", "r1", "", (), 2, 2),
 )
+TIMEOUT = 10.0
 STATEMENT = DropParts(TABLES, Side.HOT, ("a_0_0_0", "b_0_0_0"))
 
 
@@ -58,8 +59,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 class Server:
     """Has the parts, the queue and the log pointer that functions of the time say."""
-
-    timeout = 10.0
 
     def __init__(
         self,
@@ -95,7 +94,9 @@ class Server:
 
 def drop(*servers: Server) -> bool:
     replicas = [WaitedReplica(each.label, cast("Any", each), TABLES.hot) for each in servers]
-    return drop_parts(cast("Any", servers[0]), STATEMENT, replicas, sync_setting="alter_sync")
+    return drop_parts(
+        cast("Any", servers[0]), STATEMENT, replicas, sync_setting="alter_sync", timeout=TIMEOUT
+    )
 
 
 @pytest.mark.parametrize("late", [0, 1])
@@ -113,7 +114,7 @@ def test_parts_are_dropped_when_no_replica_has_them(clock: Clock, late: int) -> 
 def test_a_replica_that_does_not_follow_is_named(clock: Clock) -> None:
     with pytest.raises(StatementWaits, match=r"waits for replica ch2 \(ch2\), which has to execute"):
         drop(Server("ch1", clock), Server("ch2", clock, active=lambda _now: 1, pointer=lambda _now: 5))
-    assert clock.now >= Server.timeout
+    assert clock.now >= TIMEOUT
 
 
 def test_a_replica_that_restarts_is_waited_for(clock: Clock) -> None:

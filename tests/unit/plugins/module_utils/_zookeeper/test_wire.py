@@ -30,20 +30,24 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Unknown,
     Znode,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.wire import (
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.read_requests import (
     CHILDREN,
     DATA,
+    MultiRead,
+    ReadKind,
+    ReadSection,
+    SectionResult,
+    SingleRead,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.wire import (
+    MARSHALLING_ERROR,
     NO_AUTH,
     NO_NODE,
     Answer,
     Exists,
     MultiEncoder,
-    MultiRead,
     MultiWrite,
-    ReadSection,
     Request,
-    SectionResult,
-    SingleRead,
     Sync,
     wire_path,
 )
@@ -63,6 +67,8 @@ operations: st.SearchStrategy[Op] = st.one_of(
     st.builds(Check, paths, versions),
 )
 stats = st.builds(Stat, long, long, long, long, number, number, number, long, number, number, long)
+
+END = struct.pack("!iBi", -1, 1, -1)
 
 
 def refuse(path: str, code: int) -> NoReturn:
@@ -153,6 +159,7 @@ def test_children_are_read_from_the_answer(found: list[list[str] | None]) -> Non
             packet += struct.pack("!iBii", CHILDREN.type, 0, 0, len(children))
             for child in children:
                 packet += theirs.write_string(child)
+    packet += END
     request = MultiRead("", [ReadSection(CHILDREN, ["/"] * len(found))])
     ((_kind, read, _size),) = request.decode(Answer(bytes(packet), 0), refuse)
     assert read == [None if children is None else tuple(sorted(children)) for children in found]
@@ -166,7 +173,7 @@ def test_alternating_sections_keep_their_order() -> None:
     missing = struct.pack("!iBii", -1, 0, NO_NODE, NO_NODE)
     asked = [ReadSection(DATA, ["/a", "/b"]), ReadSection(CHILDREN, ["/c"]), ReadSection(DATA, ["/d"])]
 
-    found = MultiRead("", asked).decode(Answer(data + missing + names + data, 0), refuse)
+    found = MultiRead("", asked).decode(Answer(data + missing + names + data + END, 0), refuse)
 
     assert found == [
         SectionResult(DATA, [Znode("/a", b"d", stat), None], len(data + missing)),
@@ -180,6 +187,68 @@ def test_an_error_other_than_no_node_names_its_path() -> None:
     with pytest.raises(PermissionError) as refused:
         MultiRead("", [ReadSection(DATA, ["/a", "/b"])]).decode(Answer(packet, 0), refuse)
     assert refused.value.args == ("/b", NO_AUTH)
+
+
+@pytest.mark.parametrize("kind", [DATA, CHILDREN], ids=["data", "children"])
+def test_a_missing_znode_in_the_form_of_keeper(kind: ReadKind[Any]) -> None:
+    """Its own type and the code once, without a body."""
+    missing, names = struct.pack("!iBi", kind.type, 0, NO_NODE), struct.pack("!iBii", 8, 0, 0, 0)
+    asked = [ReadSection(kind, ["/a", "/b"]), ReadSection(CHILDREN, ["/c"])]
+    found = MultiRead("", asked).decode(Answer(2 * missing + names + END, 0), refuse)
+    assert [each.found for each in found] == [[None, None], [()]]
+    forbidden = struct.pack("!iBi", kind.type, 0, NO_AUTH)
+    with pytest.raises(PermissionError) as refused:
+        MultiRead("", asked).decode(Answer(missing + forbidden + names + END, 0), refuse)
+    assert refused.value.args == ("/b", NO_AUTH)
+
+
+ONE_CHILD = struct.pack("!ii", 1, 1) + b"n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        struct.pack("!iBi", 8, 0, 0) + ONE_CHILD,
+        struct.pack("!iBi", 8, 0, 0) + ONE_CHILD + END + b"x",
+        struct.pack("!iBi", 8, 0, 0) + ONE_CHILD[:-1] + END,
+        struct.pack("!iBi", 4, 0, 0) + ONE_CHILD + END,
+        struct.pack("!iBii", 8, 0, 0, -1) + END,
+        struct.pack("!iBiii", 8, 0, 0, 1, -1) + END,
+        struct.pack("!iBi", 8, 0, 0) + struct.pack("!ii", 1, 1) + b"\xff" + END,
+        END,
+    ],
+    ids=["nothing", "no end", "more", "less", "other type", "no count", "no size", "no UTF-8", "no result"],
+)
+def test_an_answer_in_another_form_is_no_answer(answer: bytes) -> None:
+    with pytest.raises(PermissionError) as refused:
+        MultiRead("", [ReadSection(CHILDREN, ["/a"])]).decode(Answer(answer, 0), refuse)
+    assert refused.value.args == ("/a", MARSHALLING_ERROR)
+
+
+@pytest.mark.parametrize("answer", [b"", ONE_CHILD[:-1], ONE_CHILD + b"x"])
+def test_a_single_answer_in_another_form_is_no_answer(answer: bytes) -> None:
+    with pytest.raises(PermissionError) as refused:
+        SingleRead(CHILDREN, "", "/a").decode(Answer(answer, 0), refuse)
+    assert refused.value.args == ("/a", MARSHALLING_ERROR)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"\0\0",
+        struct.pack("!iBi", 2, 0, 0),
+        struct.pack("!iBi", 2, 0, 0) + END + b"x",
+        struct.pack("!iBi", 77, 0, 0) + END,
+        struct.pack("!iBii", -1, 0, 0, 0) + END,
+        struct.pack("!iBi", 2, 1, 0),
+    ],
+    ids=["short", "no end", "more", "other type", "failed without a code", "other end"],
+)
+def test_the_outcome_of_a_multi_is_unknown_if_the_answer_is_not_understood(answer: bytes) -> None:
+    request = MultiWrite(b"", lambda: True)
+    request.serialize()
+    assert isinstance(request.decode(Answer(answer, 0)), Unknown)
 
 
 def test_single_read_distinguishes_missing_from_forbidden() -> None:
