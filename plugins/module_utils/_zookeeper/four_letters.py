@@ -13,7 +13,7 @@ from .client import connect_to
 from .options import EnsembleOptions
 from .strain import MemberState
 
-_ANSWER = re.compile(r"^Outstanding: (\d+)\n(?:.*\n)*?Zxid: 0x([0-9a-f]+)$", re.MULTILINE)
+_ANSWER = re.compile(r"^Outstanding: (\d+)\n(?:.*\n)*?Zxid: (?:0x([0-9a-f]*)|(\d+))$", re.MULTILINE)
 _MOST_BYTES = 64 * 1024
 
 
@@ -34,9 +34,15 @@ def ask_member(options: EnsembleOptions, host: str, seconds: float) -> MemberSta
 
 
 def parse_srvr(text: str) -> MemberState | None:
-    """Parse an answer to ``srvr``; None for other answers, such as a refused command."""
+    """Parse an answer to ``srvr``; None for other answers, such as a refused command.
+
+    ClickHouse Keeper before 23.7 gives the zxid in decimal (ClickHouse#52122), and later ``0x`` alone for 0.
+    """
     match = _ANSWER.search(text)
-    return None if match is None else MemberState(int(match[1]), int(match[2], 16))
+    if match is None:
+        return None
+    zxid = int(match[3]) if match[3] else int(match[2] or "0", 16)
+    return MemberState(int(match[1]), zxid)
 
 
 def _until_end(connection: Any) -> str:

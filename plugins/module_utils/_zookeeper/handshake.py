@@ -104,11 +104,14 @@ def _connect(member: MemberAddress, timeout: float) -> socket.socket:
 def _greet(connection: socket.socket) -> None:
     connection.sendall(NEW_SESSION)
     try:
-        _version, granted, _session = _SESSION.unpack_from(_answer(connection))
+        _version, granted, session = _SESSION.unpack_from(_answer(connection))
     except struct.error as error:
         raise _NotServing("does not speak ZooKeeper's protocol") from error
     if granted <= 0:
         raise _NotServing("refuses a session")
+    if not session:
+        # ClickHouse Keeper grants the timeout and no session, and closes the connection.
+        raise _NotServing("grants no session, as a ClickHouse Keeper without a leader does")
 
 
 def _find(connection: socket.socket, root: str) -> None:

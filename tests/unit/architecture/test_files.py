@@ -19,8 +19,7 @@ TESTS = ROOT / "tests" / "unit" / "plugins" / "module_utils" / "_partmove"
 MOST_LINES = 300
 """Of a file, with its comments, without the texts that are for users and the docstring of the module."""
 DOCUMENTATION = ("DOCUMENTATION", "EXAMPLES", "RETURN")
-LONG: dict[str, str] = {
-}
+LONG: dict[str, str] = {}
 """Files that are longer today, and why."""
 
 NOTHING_TO_RUN = {

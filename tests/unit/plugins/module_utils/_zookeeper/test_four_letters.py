@@ -34,6 +34,12 @@ def test_state_of_a_member() -> None:
     assert parse_srvr(ANSWER) == MemberState(12, 0x1_0000_00FF)
 
 
+@pytest.mark.parametrize(("zxid", "number"), [("0xff", 255), ("0x", 0), ("255", 255), ("0", 0)])
+def test_state_of_a_member_of_keeper(zxid: str, number: int) -> None:
+    answer = ANSWER.replace("Zookeeper version: 3.9.5-x", "ClickHouse Keeper version: v23.3.1.1-lts")
+    assert parse_srvr(answer.replace("0x1000000ff", zxid)) == MemberState(12, number)
+
+
 @pytest.mark.parametrize(
     "text",
     [

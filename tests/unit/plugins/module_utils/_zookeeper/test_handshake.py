@@ -6,6 +6,11 @@
 
 from __future__ import annotations
 
+import socket
+import struct
+import threading
+from contextlib import nullcontext
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
@@ -50,3 +55,33 @@ def test_session_request_is_a_connect_request_of_zookeeper() -> None:
     assert NEW_SESSION[:4] == b"\x00\x00\x00\x2d"
     assert NEW_SESSION[16:20] == (10_000).to_bytes(4, "big")
     assert NEW_SESSION[-1:] == b"\x00"
+
+
+@pytest.mark.parametrize(
+    ("version", "timeout", "session", "reason"),
+    [
+        (42, 10_000, 0, "grants no session, as a ClickHouse Keeper without a leader does"),
+        (0, 0, 0, "refuses a session"),
+        (0, 10_000, 7, ""),
+    ],
+)
+def test_only_a_granted_session_shows_that_a_member_serves(
+    version: int, timeout: int, session: int, reason: str
+) -> None:
+    granted = struct.pack("!iiqi16s?", version, timeout, session, 16, b"", False)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _address = listener.accept()
+            with connection:
+                connection.recv(len(NEW_SESSION))
+                connection.sendall(struct.pack("!i", len(granted)) + granted)
+                # Until the other side has read it.
+                connection.recv(64)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        member = MemberAddress("127.0.0.1", listener.getsockname()[1])
+        with pytest.raises(EnsembleUnreachable, match=reason) if reason else nullcontext():
+            check_members([member], "", 30.0)
+        thread.join()
