@@ -46,8 +46,9 @@ class ModuleDocFragment:
           members_complete:
             description:
               - Whether to assume that C(hosts) lists every member, observers included.
-              - Only needed for an ensemble without C(/zookeeper/config), such as ZooKeeper before version
-                3.5. On an unlisted member a copy may be missing when a server reads the copy there.
+              - Only needed for an ensemble that has neither C(/zookeeper/config) nor C(/keeper/config), such
+                as ZooKeeper before version 3.5. On an unlisted member a copy may be missing when a server
+                reads the copy there.
             type: bool
             default: false
           auth:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""State of a member by the four-letter command ``srvr``, allowed on servers by default."""
+"""What members answer to the four-letter commands ``srvr`` and ``conf``, which servers allow by default."""
 
 from __future__ import annotations
 
@@ -14,19 +14,32 @@ from .options import EnsembleOptions
 from .strain import MemberState
 
 _ANSWER = re.compile(r"^Outstanding: (\d+)\n(?:.*\n)*?Zxid: (?:0x([0-9a-f]*)|(\d+))$", re.MULTILINE)
+_SERVER_ID = re.compile(r"^server_id=(\d+)$", re.MULTILINE)
 _MOST_BYTES = 64 * 1024
 
 
 def ask_member(options: EnsembleOptions, host: str, seconds: float) -> MemberState | None:
     """Return the state of a host; None without a timely answer, or if the command is not allowed."""
+    answer = _ask(options, host, b"srvr", seconds)
+    return None if answer is None else parse_srvr(answer)
+
+
+def ask_server_id(options: EnsembleOptions, host: str, seconds: float) -> int | None:
+    """Return the ``server_id`` of a ClickHouse Keeper; None without a timely answer that has it."""
+    match = _SERVER_ID.search(_ask(options, host, b"conf", seconds) or "")
+    return None if match is None else int(match[1])
+
+
+def _ask(options: EnsembleOptions, host: str, command: bytes, seconds: float) -> str | None:
+    """Return what the host answers to the command; None if it does not answer in time."""
     try:
         connection = connect_to(options, host, seconds)
     except (OSError, ValueError):
         return None
     try:
         connection.settimeout(seconds)
-        connection.sendall(b"srvr")
-        return parse_srvr(_until_end(connection))
+        connection.sendall(command)
+        return _until_end(connection)
     except OSError:
         return None
     finally:

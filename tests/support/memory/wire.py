@@ -77,15 +77,18 @@ class RequestBytes:
         return struct.unpack_from(self._data, self._at - struct.size)
 
 
-def answer(store: MemoryStore, kind: int, payload: bytes) -> tuple[int, bytes]:
-    """Return the error code and the body of the answer that the member of the session gives."""
+def answer(store: MemoryStore, kind: int, payload: bytes, *, keeper: bool = False) -> tuple[int, bytes]:
+    """Return the error code and the body of the answer that the member of the session gives.
+
+    keeper: answer in the forms of ClickHouse Keeper.
+    """
     request = RequestBytes(payload)
     if kind == SYNC:
         path = request.path()
         store.sync(path)
         return 0, _string(path.encode())
     if kind == MULTI_READ:
-        return 0, b"".join(_results_of_reads(store, request)) + _END
+        return 0, b"".join(_results_of_reads(store, request, keeper)) + _END
     if kind == MULTI:
         return 0, _commit(store, request)
     if kind in (EXISTS, GET_DATA, GET_CHILDREN):
@@ -94,12 +97,13 @@ def answer(store: MemoryStore, kind: int, payload: bytes) -> tuple[int, bytes]:
     return UNIMPLEMENTED, b""
 
 
-def _results_of_reads(store: MemoryStore, request: RequestBytes) -> list[bytes]:
+def _results_of_reads(store: MemoryStore, request: RequestBytes, keeper: bool) -> list[bytes]:
     results: list[bytes] = []
     while (kind := request.operation()) is not None:
         result = _read(store, kind, request.path())
         request.raw(1)
-        results.append(_error(NO_NODE) if result is None else _HEADER.pack(kind, 0, 0) + result)
+        missing = _HEADER.pack(kind, 0, NO_NODE) if keeper else _error(NO_NODE)
+        results.append(missing if result is None else _HEADER.pack(kind, 0, 0) + result)
     return results
 
 

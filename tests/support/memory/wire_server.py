@@ -2,7 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A server in front of a memory ensemble, which accepts every client whatever it has seen."""
+"""A server in front of a memory ensemble, which accepts every client whatever it has seen.
+
+It is a stand-in for ZooKeeper, or for ClickHouse Keeper: its session ids do not tell the server, a znode of a
+multiRead that is missing has a form of its own, and ``conf`` tells the number of the server.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ _REPLY = Struct("!iqi")
 _PASSWORD = bytes(16)
 _TIMEOUT_MILLISECONDS = 30_000
 _PING, _CLOSE = 11, -11
+_CONF = b"conf"
 
 
 class WireServer:
@@ -32,9 +37,11 @@ class WireServer:
     requests: type of each request.
     last_zxids: what each client said that it has seen, in the order of the connections.
     on_request: called with the type of a request before the answer.
+    keeper: what a ClickHouse Keeper answers to ``conf``; None for a ZooKeeper.
     """
 
-    def __init__(self, ensemble: MemoryEnsemble, member: int) -> None:
+    def __init__(self, ensemble: MemoryEnsemble, member: int, keeper: str | None = None) -> None:
+        self.keeper = keeper
         self.requests: list[int] = []
         self.last_zxids: list[int] = []
         self.on_request: Callable[[int], object] = lambda _kind: None
@@ -87,7 +94,11 @@ class WireServer:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, suppress(OSError, EOFError):
-            _protocol, zxid, _timeout, session_id = _CONNECT.unpack_from(_receive(connection))
+            first = _exactly(connection, _INT.size)
+            if first == _CONF:
+                connection.sendall((self.keeper or "").encode())
+                return
+            _protocol, zxid, _timeout, session_id = _CONNECT.unpack_from(_receive(connection, first))
             is_expired, self._is_expired = self._is_expired and session_id != 0, False
             timeout = 0 if is_expired else _TIMEOUT_MILLISECONDS
             accepted = _ACCEPTED.pack(0, timeout, self._store.session_id, len(_PASSWORD))
@@ -108,14 +119,15 @@ class WireServer:
             self.on_request(kind)
             if connection not in self._connections:
                 return False
-            error, body = answer(self._store, kind, request[_REQUEST.size :])
+            error, body = answer(self._store, kind, request[_REQUEST.size :], keeper=self.keeper is not None)
         zxid = self._store.ensemble.applied(self._store.member)
         _send(connection, _REPLY.pack(xid, zxid, error) + body)
         return bool(kind != _CLOSE)
 
 
-def _receive(connection: socket.socket) -> bytes:
-    (size,) = _INT.unpack(_exactly(connection, _INT.size))
+def _receive(connection: socket.socket, first: bytes = b"") -> bytes:
+    """Receive a message; ``first``: its first bytes, which have its size."""
+    (size,) = _INT.unpack(first or _exactly(connection, _INT.size))
     return _exactly(connection, size)
 
 

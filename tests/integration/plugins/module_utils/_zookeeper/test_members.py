@@ -146,7 +146,7 @@ def test_an_ensemble_that_has_no_list_of_its_members_is_refused(
 
         for given in (hosts[:1], hosts):
             with pytest.raises(
-                EnsembleError, match="Ensemble cold has no /zookeeper/config, so nothing proves"
+                EnsembleError, match="Ensemble cold has no /zookeeper/config and no /keeper/config"
             ):
                 open_store(*given, name="cold").members()
         store = open_store(*hosts, name="cold", members_complete=True)
