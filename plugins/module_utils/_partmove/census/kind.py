@@ -34,6 +34,7 @@ class ZnodeKind(Enum):
     SERVER = "server"
     COORDINATION = "coordination"
     FOLDER = "folder"
+    KEEPER = "keeper"
     ZOOKEEPER = "zookeeper"
     OTHER = "other"
 
@@ -66,6 +67,7 @@ _MEANS = {
     ZnodeKind.SERVER: "sessions and addresses of servers, and objects that servers share",
     ZnodeKind.COORDINATION: "locks, epochs and ledger of this collection",
     ZnodeKind.FOLDER: "parents of tables",
+    ZnodeKind.KEEPER: "ClickHouse Keeper's own znodes",
     ZnodeKind.ZOOKEEPER: "ZooKeeper's own znodes",
     ZnodeKind.OTHER: "other software, and remains of incompletely dropped tables",
 }

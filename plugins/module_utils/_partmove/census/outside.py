@@ -32,6 +32,7 @@ _OF_SERVERS = {
     "/clickhouse/user_defined_functions": ZnodeKind.SERVER,
     "/clickhouse/workload": ZnodeKind.SERVER,
     "/clickhouse/zero_copy": ZnodeKind.ZERO_COPY,
+    "/keeper": ZnodeKind.KEEPER,
     "/zookeeper": ZnodeKind.ZOOKEEPER,
 }
 _TASK = re.compile(r"(/.+)/(query-[0-9]{10})", re.ASCII)

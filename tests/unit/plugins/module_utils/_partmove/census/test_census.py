@@ -25,6 +25,7 @@ def places_of(census: Census) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
+        ("/keeper/feature_flags", ZnodeKind.KEEPER),
         ("/zookeeper/quota", ZnodeKind.ZOOKEEPER),
         ("/partmove/locks", ZnodeKind.COORDINATION),
         (f"{DDL_PATH}/query-0000000001/finished", ZnodeKind.DDL),
