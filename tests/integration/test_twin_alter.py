@@ -341,7 +341,8 @@ def test_a_replace_of_a_killed_run_in_an_empty_partition_is_a_question(altered: 
     if remedy != "none":
         answer = altered.alter()
         assert f"Partition {day} of default.{altered.name} had no part before the REPLACE" in answer["msg"]
-        assert "and delete the znode of the record. Else DROP it from both first" in answer["msg"]
+        znode = path_of_bar(altered.root, Bar.ALTER, altered.path)
+        assert f"and delete the znode {znode} of hot. Else DROP it from both first" in answer["msg"]
         for table in (altered.cold, *([altered.name] if remedy == "drop from both" else [])):
             altered.first.execute(f"ALTER TABLE {table} DROP PARTITION ID '{day}'")
     if remedy == "keep":

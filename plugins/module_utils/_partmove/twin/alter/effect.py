@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 
 from ...errors import PartMoveError
 from ...formats.sql import literal
+from ...lease.bars import Bar, path_of_bar
 from ..move.tables import Side, TwinTables
 from .record import AlterRecord
 from .servers import Mutation
@@ -175,12 +176,13 @@ class Effect:
         partition, tables = self._record.statement.partition, self.executor
         if partition in self._shard.servers.blocks(tables, self._side):
             table = tables.on(self._side)
+            znode = path_of_bar(self._shard.root, Bar.ALTER, self._shard.shard_path)
             raise Doubtful(
                 f"Partition {partition} of {table} had no part before the REPLACE of a killed run. Its parts"
                 " of now may be of the REPLACE or of later inserts",
                 remedy=f"Find out which. If {table} is as it should be, DROP PARTITION ID"
-                f" {literal(partition)} of its twin, and delete the znode of the record. Else DROP it from"
-                " both first",
+                f" {literal(partition)} of its twin, and delete the znode {znode} of hot. Else DROP it"
+                " from both first",
             )
 
     def _sql(self, tables: TwinTables) -> str:
