@@ -63,7 +63,7 @@ class HttpPairServers(HttpLedgerServers):
         found = self.find(shard_path, replica)
         if found.pair is None:
             return super().tables(shard_path, replica)
-        return as_twin_tables(found.pair, locate_name(found.pair, self._twin).at)
+        return self._remembered(as_twin_tables(found.pair, locate_name(found.pair, self._twin).at))
 
     def exchange(self, pair: TablePair) -> None:
         """Implement `PairServers.exchange`. Any error leaves the outcome unknown."""

@@ -87,8 +87,8 @@ class HttpTwinServers:
         self._twin = twin
         self._timeout = options.timeout
         self._known_columns: dict[str, frozenset[str]] = {}
-        self._tables: dict[str, dict[str, TwinTables]] = {}
-        """Shard path → the tables so far of each replica."""
+        self._tables: dict[frozenset[str], dict[str, TwinTables]] = {}
+        """The places of both tables → the tables so far of each replica."""
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
         """Implement `TwinServers.tables`. Raises PartMoveError unless the server has both tables."""
@@ -98,8 +98,11 @@ class HttpTwinServers:
         found = self._read_tables(client, database, [name, twin])
         hot = found.table(name)
         refuse_several_shards(client, hot)
-        tables = TwinTables(replica, client.label, hot, found.table(twin))
-        self._tables.setdefault(shard_path, {})[replica.name] = tables
+        return self._remembered(TwinTables(replica, client.label, hot, found.table(twin)))
+
+    def _remembered(self, tables: TwinTables) -> TwinTables:
+        """Remember the tables of a replica, for statements that wait for every replica; return them."""
+        self._tables.setdefault(_places_of(tables), {})[tables.replica.name] = tables
         return tables
 
     def read_twin(self, shard_path: str, replica: TwinReplica) -> TwinOfReplica:
@@ -214,8 +217,12 @@ class HttpTwinServers:
             raise name_waited(error, client, table, replicas) from None
 
     def _replicas_of(self, tables: TwinTables, side: Side) -> list[WaitedReplica]:
-        found = sorted(self._tables[tables.hot.path].items())
-        return [WaitedReplica(name, self._client_of(each), each.on(side)) for name, each in found]
+        """Return the same table of every replica, also where its name was exchanged."""
+        place = tables.on(side).place
+        return [
+            WaitedReplica(name, self._client_of(each), each.hot if each.hot.place == place else each.cold)
+            for name, each in sorted(self._tables[_places_of(tables)].items())
+        ]
 
     def _client_of(self, tables: TwinTables) -> ClickHouseClient:
         replica = tables.replica
@@ -233,6 +240,10 @@ class HttpTwinServers:
 
     def _read_tables(self, client: ClickHouseClient, database: str, names: Sequence[str]) -> ReplicatedTables:
         return read_tables(client, database, names, self._replica_columns(client))
+
+
+def _places_of(tables: TwinTables) -> frozenset[str]:
+    return frozenset({tables.hot.place, tables.cold.place})
 
 
 def _parts_are_equal(error: QueryRefused) -> bool:
