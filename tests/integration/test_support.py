@@ -14,6 +14,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from support.servers.clickhouse import (
     ZooKeeperSource,
 )
 from support.servers.kazoo_client import connected
+from support.servers.modern.server import ModernServer
 from support.servers.ports import ReservedPorts
 from support.servers.process import ServerError, ServerProcess
 from support.servers.proxy import Action, ZooKeeperProxy, writes
@@ -393,3 +395,35 @@ def test_shards_have_their_own_macros(start_cluster: ClusterMaker, hot: Ensemble
 def test_a_refused_statement_says_which(servers: ClickHouseCluster) -> None:
     with pytest.raises(QueryError, match=r"s1r1: Code: 60.*\[SELECT 1 FROM nowhere\]"):
         servers.servers[0].execute("SELECT 1 FROM nowhere")
+
+
+class CrashingProcess:
+    """Fails at its first starts, with these texts."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = list(texts)
+        self.starts = 0
+
+    def start(self, _ready: object, _seconds: float) -> None:
+        self.starts += 1
+        if self.texts:
+            raise ServerError(self.texts.pop(0))
+
+
+@pytest.mark.parametrize(
+    ("texts", "starts"),
+    [
+        ([], 1),
+        (["ended: recursive_mutex lock failed: Invalid argument"], 2),
+        (2 * ["ended: recursive_mutex lock failed: Invalid argument"], 2),
+        (["ended: something else"], 1),
+    ],
+)
+def test_a_server_that_crashed_while_it_loaded_tables_is_started_once_more(
+    texts: list[str], starts: int
+) -> None:
+    server, process = ModernServer.__new__(ModernServer), CrashingProcess(*texts)
+    server.process = process  # type: ignore[assignment]
+    with pytest.raises(ServerError) if len(texts) == starts else nullcontext():
+        server.start()
+    assert process.starts == starts

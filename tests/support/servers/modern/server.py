@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
@@ -23,7 +23,7 @@ from support.servers.modern import main
 from support.servers.modern.config import MERGE_TREE, OwnElements, config_xml
 from support.servers.modern.library import CLICKHOUSE_VERSION, engine_library
 from support.servers.ports import ReservedPorts
-from support.servers.process import ServerProcess
+from support.servers.process import ServerError, ServerProcess
 from support.servers.sql_server import SqlServer, SqlServers
 
 ENGINE = "26.9"
@@ -39,6 +39,8 @@ _ACCESS = """\
 """
 """Where real servers keep users and row policies, as in the configuration of the packages."""
 
+_CRASH = "recursive_mutex lock failed"
+"""What 25.8 logs when it crashes while it loads tables, which it does rarely, on a busy machine."""
 _OLDER_NAMES = {"alter_sync": "replication_alter_partitions_sync"}
 """Settings by their newer names, and the names that every version knows."""
 
@@ -107,6 +109,22 @@ class ModernServer(SqlServer):
     def is_at_least(self, year: int, month: int) -> bool:
         """Whether the version is this one or a later one."""
         return tuple(int(number) for number in self.options.version.split(".")[:2]) >= (year, month)
+
+    def start(self) -> None:
+        """Start the server, and once more after _CRASH, as supervisors do; otherwise as `Server.start`."""
+        self._begin(super().start)
+
+    def wait(self) -> None:
+        """Wait as `Server.wait` does, and start the server once more after _CRASH."""
+        self._begin(super().wait)
+
+    def _begin(self, begin: Callable[[], None]) -> None:
+        try:
+            begin()
+        except ServerError as error:
+            if _CRASH not in str(error):
+                raise
+            super().start()
 
     def execute(self, sql: str, **settings: int | str) -> str:
         """Run one statement, as `SqlServer.execute` does; `alter_sync` is known to every version."""
