@@ -117,8 +117,7 @@ def _check(members: list[Reader], listed: _Listed, options: EnsembleOptions) -> 
         if number not in named:
             raise EnsembleError(
                 f"Server {number} ({address}) of ensemble {options.name} is not among the hosts",
-                remedy="Name every member in hosts, observers and learners included: each is read to prove a"
-                " copy",
+                remedy="Name every member in hosts, observers included: each is read to prove a copy",
             )
 
 

@@ -13,7 +13,8 @@ from typing import Any
 from kazoo.client import KazooClient
 
 START_SECONDS = 60.0
-_SESSION_SECONDS = 30.0
+_SESSION_SECONDS = 60.0
+"""The longest that the test servers grant."""
 
 
 @contextmanager
