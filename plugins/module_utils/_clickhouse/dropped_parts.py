@@ -88,11 +88,12 @@ def _answers(look: _Look, replica: WaitedReplica) -> bool:
 
 
 def _has_dropped(replica: WaitedReplica, parts: Sequence[str]) -> bool:
+    """Whether the replica has none of the parts, and not because its table is detached or still loading."""
     rows = replica.client.rows(
         f"SELECT toString(count()) FROM system.parts WHERE active AND {table_condition(replica.table)}"
         f" AND {is_one_of('name', parts)}"
     )
-    return int(rows[0][0]) == 0
+    return int(rows[0][0]) == 0 and _number(replica.client, replica.table, "is_readonly") == 0
 
 
 def _has_executed(replica: WaitedReplica, parts: Sequence[str], newest: int) -> bool:

@@ -74,11 +74,14 @@ def _connect(host: str, options: EnsembleOptions) -> Reader:
 
 
 def _listed_servers(store: Reader) -> _Listed | None:
-    """Return the members that the ensemble lists; None if it has no list."""
+    """Return the members that the ensemble lists; None if it has no list.
+
+    A standalone ZooKeeper lists no member. A standalone Keeper lists itself, so its list is never empty.
+    """
     paths = (KEEPER_CONFIG, ZOOKEEPER_CONFIG)
     for path, config in zip_strict(paths, store.read(paths, absolute=True)):
-        if config is not None:
-            found = _SERVER_LINE.findall(config.data)
+        found = [] if config is None else _SERVER_LINE.findall(config.data)
+        if found or (config is not None and path == ZOOKEEPER_CONFIG):
             return _Listed(path, {int(number): address.decode() for number, address in found})
     return None
 

@@ -72,6 +72,8 @@ class Server:
     ) -> None:
         self.label = label
         self.executed: list[str] = []
+        self.readonly = [["0"]]
+        """The row of the table; none of a detached table."""
         self._clock, self._refuses = clock, refuses
         self._active, self._queued, self._pointer = active, queued, pointer
 
@@ -86,6 +88,8 @@ class Server:
         now = self._clock.now
         if "queue_size" in sql:
             return [["1", "7", str(self._pointer(now))]]
+        if "is_readonly" in sql:
+            return self.readonly
         if "system.replicas" in sql:
             return [["7" if "log_max_index" in sql else str(self._pointer(now))]]
         assert "IN ('a_0_0_0', 'b_0_0_0')" in sql
@@ -115,6 +119,16 @@ def test_a_replica_that_does_not_follow_is_named(clock: Clock) -> None:
     with pytest.raises(StatementWaits, match=r"waits for replica ch2 \(ch2\), which has to execute"):
         drop(Server("ch1", clock), Server("ch2", clock, active=lambda _now: 1, pointer=lambda _now: 5))
     assert clock.now >= TIMEOUT
+
+
+@pytest.mark.parametrize("rows", [[], [["1"]]], ids=["detached", "read-only"])
+def test_a_table_that_shows_no_parts_for_another_reason_has_dropped_none(
+    clock: Clock, rows: list[list[str]]
+) -> None:
+    late = Server("ch2", clock)
+    late.readonly = rows
+    with pytest.raises(StatementWaits, match=r"waits for replica ch2 \(ch2\)"):
+        drop(Server("ch1", clock), late)
 
 
 def test_a_replica_that_restarts_is_waited_for(clock: Clock) -> None:

@@ -81,3 +81,13 @@ def test_a_list_that_came_from_zookeeper_does_not_count() -> None:
 def test_hosts_that_are_not_all_members_are_refused(answers: list[str], hosts: slice, reason: str) -> None:
     with keeper(LINES, answers, hosts) as store, pytest.raises(EnsembleError, match=reason):
         store.members()
+
+
+@pytest.mark.parametrize("lines", [(), ("a znode of somebody",)])
+def test_an_empty_list_proves_nothing(lines: Sequence[str]) -> None:
+    """A member that is not named could lack a copy."""
+    with (
+        keeper(lines, [conf(1)]) as store,
+        pytest.raises(EnsembleError, match="so nothing proves that hosts"),
+    ):
+        store.members()
