@@ -77,6 +77,7 @@ class Player:
             self.log.append(f"{run.goal} ends with an error: {error.message}")
         # The process ends, and its session with it, whatever became of its last request.
         process.hot.expire()
+        process.hot.end_former_sessions()
         for fault in list(left):
             self._do(fault, process)
 
@@ -133,4 +134,6 @@ _ON_THE_RUN: dict[str, Callable[[Process], None]] = {
     "lose an answer, applied": lambda process: _lose(process, Lost.APPLIED),
     "lose an answer, not applied": lambda process: _lose(process, Lost.NOT_APPLIED),
     "expire": Process.expire,
+    "get a new session": lambda process: process.hot.replace_session(),
+    "end the former sessions": lambda process: process.hot.end_former_sessions(),
 }

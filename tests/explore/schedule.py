@@ -78,6 +78,8 @@ ON_THE_RUN = (
     "lose an answer, not applied",
     "expire",
     "expire",
+    "get a new session",
+    "end the former sessions",
     "go to another member",
     "go back",
     "copy hot",

@@ -45,37 +45,59 @@ MUTANTS = (
         _LEASE,
         "if lock is None or epoch is None or epoch.stat.version != lease.hot_epoch:",
         "if lock is None or epoch is None:",
-        ("lease/test_lease.py::test_a_run_that_lost_its_lock_cannot_write_or_release",),
+        ("lease/test_lease_retries.py::test_an_epoch_that_changes_later_is_a_lost_lease",),
     ),
     Mutant(
         "what was read is trusted although the lock is gone",
         _LEASE,
         "if lock is None or epoch is None or epoch.stat.version != lease.hot_epoch:",
-        "if epoch is None or epoch.stat.version != lease.hot_epoch:",
+        "if lock is None and epoch is not None and epoch.stat.version == lease.hot_epoch:\n"
+        "        return\n"
+        "    if lock is None or epoch is None or epoch.stat.version != lease.hot_epoch:",
         ("lease/test_lease.py::test_a_lease_without_its_lock_is_lost",),
     ),
     Mutant(
         "the epoch of hot is not raised",
         _LEASE,
-        "hot_epoch = self._raise_epoch(self._hot, epoch_path)",
-        "known = self._hot.read([epoch_path])[0]\n"
-        "        hot_epoch = self._raise_epoch(self._hot, epoch_path) if known is None else "
-        "known.stat.version",
+        "            ops = (*_new_lock(lock_path, self._data, lock), _raised(epoch_path, epoch))",
+        "            raised: tuple[Op, ...] = (_raised(epoch_path, None),) if epoch is None else ()\n"
+        "            ops = (*_new_lock(lock_path, self._data, lock), *raised)",
         ("lease/test_lease.py::test_a_lease_locks_hot_and_raises_both_epochs",),
+    ),
+    Mutant(
+        "the lock is looked for before hot has caught up",
+        _LEASE,
+        "            self._hot.sync(lock_path)\n",
+        "",
+        ("lease/test_lease_sessions.py::test_a_member_behind_shows_no_lock_that_is_gone",),
+    ),
+    Mutant(
+        "the lock of a former session is not replaced",
+        _LEASE,
+        "    if lock.stat.ephemeral_owner != hot.session_id:\n",
+        "    if False:\n",
+        ("lease/test_lease_sessions.py::test_a_confirmed_lease_outlives_the_session_that_created_its_lock",),
+    ),
+    Mutant(
+        "a lock is replaced whosever it is",
+        _LEASE,
+        "[(check, *_new_lock(lock.path, lock.data, lock))]",
+        "[(check, *_new_lock(lock.path, lock.data, lock))[1:]]",
+        ("lease/test_lease_sessions.py::test_the_lock_of_a_run_that_took_over_stays",),
     ),
     Mutant(
         "the epoch of cold is not raised",
         _LEASE,
-        "cold_epoch = self._raise_epoch(self._cold, epoch_path)",
-        "known = self._cold.read([epoch_path])[0]\n"
-        "            cold_epoch = self._raise_epoch(self._cold, epoch_path) if known is None "
-        "else known.stat.version",
+        "cold_epoch = 0 if self._cold is None else self._raise_epoch(self._cold, epoch_path)",
+        "known = None if self._cold is None else self._cold.read([epoch_path])[0]\n"
+        "        cold_epoch = 0 if self._cold is None else "
+        "self._raise_epoch(self._cold, epoch_path) if known is None else known.stat.version",
         ("lease/test_lease.py::test_a_lease_locks_hot_and_raises_both_epochs",),
     ),
     Mutant(
         "the lock may be that of another run by then",
         _LEASE,
-        "is_ours = lock is not None and lock.stat.ephemeral_owner == self._hot.session_id",
+        "is_ours = lock is not None and lock.data == self._data",
         "is_ours = lock is not None",
         ("lease/test_lease.py::test_a_lock_taken_over_by_another_run_is_lost",),
     ),
@@ -96,15 +118,22 @@ MUTANTS = (
     Mutant(
         "the lock of another run is taken for ours",
         _LEASE,
-        "if isinstance(outcome, Committed) or self._holder(lock_path) == self._hot.session_id:",
-        "if isinstance(outcome, Committed) or self._holder(lock_path) is not None:",
-        ("lease/test_lease.py::test_a_lock_held_for_too_long_is_reported",),
+        "            if lock is None or lock.data == self._data:\n",
+        "            if lock is None or lock.data:\n",
+        ("lease/test_lease_interrupted.py::test_the_lock_of_another_run_stays_where_it_is_held",),
     ),
     Mutant(
         "an epoch counts as raised when the answer was lost",
         _LEASE,
-        "            if isinstance(outcome, Committed):\n                return 0 if",
-        "            if not isinstance(outcome, Rejected):\n                return 0 if",
+        "            if isinstance(outcome, Committed):\n                return 0 if znode",
+        "            if not isinstance(outcome, Rejected):\n                return 0 if znode",
+        ("lease/test_lease.py::test_acquire_survives_a_lost_answer",),
+    ),
+    Mutant(
+        "a lock counts as created when the answer was lost",
+        _LEASE,
+        "            if isinstance(outcome, Committed):\n                return 0 if epoch",
+        "            if not isinstance(outcome, Rejected):\n                return 0 if epoch",
         ("lease/test_lease.py::test_acquire_survives_a_lost_answer",),
     ),
     Mutant(
@@ -117,7 +146,7 @@ MUTANTS = (
     Mutant(
         "cold is asked for the nonce before it has caught up",
         _TWO_ENSEMBLES,
-        '        cold.sync("/")\n',
+        '            cold.sync("/")\n',
         "",
         ("lease/test_two_ensembles.py::test_a_lagging_member_does_not_hide_the_nonce",),
     ),
@@ -129,11 +158,18 @@ MUTANTS = (
         ("lease/test_two_ensembles.py::test_a_chroot_does_not_hide_the_nonce",),
     ),
     Mutant(
-        "a nonce that was not created proves that there are two ensembles",
+        "a nonce that ended before cold was read proves that there are two ensembles",
         _TWO_ENSEMBLES,
-        "if znode is not None and znode.stat.ephemeral_owner == hot.session_id:",
-        "if not isinstance(outcome, Rejected):",
-        ("lease/test_two_ensembles.py::test_a_lost_answer_does_not_prove_a_nonce",),
+        "            if hot.read([path])[0] is not None:\n                return\n",
+        "            return\n",
+        ("lease/test_two_ensembles.py::test_a_nonce_that_never_stays_proves_nothing",),
+    ),
+    Mutant(
+        "hot is asked for the nonce before it has caught up",
+        _TWO_ENSEMBLES,
+        '            hot.sync("/")\n',
+        "",
+        ("lease/test_two_ensembles.py::test_a_nonce_that_a_member_behind_still_shows_proves_nothing",),
     ),
     Mutant(
         "a nonce that cold denies to show is not there",
@@ -159,15 +195,15 @@ MUTANTS = (
     Mutant(
         "an interrupted run removes the lock of another run",
         _LEASE,
-        "if lock is None or lock.stat.ephemeral_owner != self._hot.session_id:",
-        "if lock is None:",
+        "if epoch is not None and lock is not None and lock.data == self._data:",
+        "if epoch is not None and lock is not None:",
         ("lease/test_lease_interrupted.py::test_an_interruption_while_another_run_has_the_lock",),
     ),
     Mutant(
         "an interrupted run removes the lock that another run took over meanwhile",
         _LEASE,
-        "checks = () if epoch is None else (Check(epoch_path, epoch.stat.version),)",
-        "checks = ()",
+        "self._hot.commit([(Check(epoch_path, epoch.stat.version), Delete(lock_path, 0))])",
+        "self._hot.commit([(Delete(lock_path, 0),)])",
         ("lease/test_lease_interrupted.py::test_the_lock_that_another_run_took_over_stays",),
     ),
 )

@@ -165,6 +165,15 @@ class ReconnectingStore(MemoryStore):
         self._served.expire()
         self.session_id = self._served.session_id
 
+    def replace_session(self) -> None:
+        """Begin a new session while the former one lives on."""
+        self._served.replace_session()
+        self.session_id = self._served.session_id
+
+    def end_former_sessions(self) -> None:
+        """End the sessions that were replaced."""
+        self._served.end_former_sessions()
+
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
         """As a ZnodeReader does; there is no chroot, so that every path is absolute."""
         return self._reader.read(paths)

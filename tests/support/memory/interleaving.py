@@ -136,6 +136,15 @@ class WatchedStore:
         self._store.expire()
         self._watch.check()
 
+    def replace_session(self) -> None:
+        """Begin a new session while the former one lives on."""
+        self._store.replace_session()
+
+    def end_former_sessions(self) -> None:
+        """End the sessions that were replaced."""
+        self._store.end_former_sessions()
+        self._watch.check()
+
     def connect_to(self, member: int) -> None:
         """Move the session to another member."""
         self._store.connect_to(member)

@@ -156,6 +156,7 @@ class MemoryStore:
         self.session_id = ensemble.new_session()
         self.member = LEADER
         self._seen = 0
+        self._former_sessions: list[int] = []
 
     @property
     def name(self) -> str:
@@ -171,6 +172,19 @@ class MemoryStore:
         """End the session; the next request begins a new one, which may know less."""
         self.ensemble.end_session(self.session_id)
         self.session_id = self.ensemble.new_session()
+
+    def replace_session(self) -> None:
+        """Begin a new session, as at a reconnection with ClickHouse Keeper.
+
+        The former session and its ephemeral znodes are there until `end_former_sessions`.
+        """
+        self._former_sessions.append(self.session_id)
+        self.session_id = self.ensemble.new_session()
+
+    def end_former_sessions(self) -> None:
+        """End the sessions that were replaced."""
+        while self._former_sessions:
+            self.ensemble.end_session(self._former_sessions.pop(0))
 
     def connect_to(self, member: int) -> None:
         """Move the session to another member, which does not take it before it is as far."""

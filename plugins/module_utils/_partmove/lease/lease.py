@@ -11,8 +11,12 @@ The znodes are below the coordination root (``/partmove`` by default), outside e
 
 The bars of a shard path keep every run from it, see `bars`. The lock alone is not safe: a process paused
 beyond the end of its session still believes in its lock. So every multi of a run also checks the epoch of its
-ensemble, and every run raises both epochs right after taking the lock. The servers then refuse all writes of
-a run that lost its lock.
+ensemble, and every run raises both epochs. The servers then refuse all writes of a run that lost its lock.
+
+A run knows its lock by its data, which no other run writes, and not by its session: ClickHouse Keeper gives a
+client that reconnects a new session, and ends the former one with its lock some time later. One multi creates
+the lock and raises the epoch of hot. So a lock that is read after the epoch belongs to the run that raised
+the epoch, as long as the epoch stays the same, and this run may replace it by one of its new session.
 """
 
 from __future__ import annotations
@@ -21,10 +25,11 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote
+from uuid import uuid4
 
 from ..errors import AlterUnfinished, EnsembleError, LeaseHeld, LeaseLost, PartMoveError, ShardHeld
 from ..tree.paths import DEFAULT_ROOT, ensure_path, raise_if_unwritable
-from ..tree.ports import Clock, ZnodeReader, ZnodeStore
+from ..tree.ports import Clock, ZnodeStore
 from ..tree.znodes import Check, Committed, Create, Delete, Op, Outcome, Reason, Rejected, SetData, Znode
 from ..zip_strict import zip_strict
 from .bars import EVERY_BAR, Bar, Hold, held, parse_hold, path_of_bar, unfinished
@@ -79,14 +84,33 @@ def raise_if_lease_lost(rejected: Rejected, checks: int, shard_path: str) -> Non
         raise _lost(shard_path)
 
 
-def confirm_lease(hot: ZnodeReader, lease: Lease, shard_path: str) -> None:
+def confirm_lease(hot: ZnodeStore, lease: Lease, shard_path: str) -> None:
     """Raise LeaseLost if another run may have written before this call.
 
     Call this function before reads lead to an action other than a multi. Multis check the lease themselves.
+    Replaces the lock of a former session of this run, which would end with that session.
     """
     lock, epoch = hot.read([lease.lock_path, lease.epoch_path])
     if lock is None or epoch is None or epoch.stat.version != lease.hot_epoch:
         raise _lost(shard_path)
+    if lock.stat.ephemeral_owner != hot.session_id:
+        _replace_lock(hot, lease, lock, shard_path)
+
+
+def _replace_lock(hot: ZnodeStore, lease: Lease, lock: Znode, shard_path: str) -> None:
+    """Let the lock of the lease belong to the session in use. Raises LeaseLost."""
+    check = Check(lease.epoch_path, lease.hot_epoch)
+    outcome = hot.commit([(check, *_new_lock(lock.path, lock.data, lock))])[0]
+    if isinstance(outcome, Rejected):
+        raise_if_unwritable(hot, lock.path, outcome)
+        raise _lost(shard_path)
+    # After an unknown outcome, the next confirmation sees whose lock it is, and every multi checks it.
+
+
+def _new_lock(path: str, data: bytes, present: Znode | None) -> tuple[Op, ...]:
+    """Return the operations that create a lock, in place of the present one."""
+    created = Create(path, data, ephemeral=True)
+    return (created,) if present is None else (Delete(path, 0), created)
 
 
 def _lost(shard_path: str) -> LeaseLost:
@@ -101,9 +125,9 @@ class LeaseKeeper:
 
     States of a shard path:
 
-    - free → locked: the ephemeral lock was created;
-    - locked → leased: both epochs were raised, and the lock still belongs to this session;
-    - locked → free: the run ended before both epochs were raised, and deleted its lock;
+    - free → locked: the ephemeral lock was created and the epoch of hot raised, in one multi;
+    - locked → leased: the epoch of cold was raised, and the lock is still that of this run;
+    - locked → free: the run ended before the epoch of cold was raised, and deleted its lock;
     - leased → free: the lease was released, or the session ended.
 
     Only a leased path is written to. After the end of a session, the raised epochs of the next holder keep
@@ -122,7 +146,7 @@ class LeaseKeeper:
         write_token: Callable[[], bool] = lambda: False,
         bars: Collection[Bar] = EVERY_BAR,
     ) -> None:
-        """Acquire leases in the name of ``owner``.
+        """Acquire leases in the name of ``owner``, which messages of other runs show.
 
         write_token: called before each lease; whether the pair of ensembles got its first token.
         bars: the bars that keep this keeper from a shard path.
@@ -131,7 +155,8 @@ class LeaseKeeper:
         self._hot = hot
         self._cold = cold
         self._clock = clock
-        self._owner = owner
+        self._data = b"%s, run %s" % (owner.encode(), uuid4().hex.encode())
+        """The data of the locks of this run, and of no other run."""
         self._wait_seconds = wait_seconds
         self._write_token = write_token
         self._bars = tuple(bars)
@@ -161,13 +186,10 @@ class LeaseKeeper:
             raise
 
     def _locked(self, lock_path: str, epoch_path: str, shard_path: str) -> Lease:
-        self._lock(lock_path, shard_path)
-        hot_epoch = self._raise_epoch(self._hot, epoch_path)
-        cold_epoch = 0
-        if self._cold is not None:
-            cold_epoch = self._raise_epoch(self._cold, epoch_path)
+        hot_epoch = self._lock(lock_path, epoch_path, shard_path)
+        cold_epoch = 0 if self._cold is None else self._raise_epoch(self._cold, epoch_path)
         lock, epoch = self._hot.read([lock_path, epoch_path])
-        is_ours = lock is not None and lock.stat.ephemeral_owner == self._hot.session_id
+        is_ours = lock is not None and lock.data == self._data
         if not is_ours or epoch is None or epoch.stat.version != hot_epoch:
             raise LeaseLost(
                 f"{shard_path}: the lock was lost while the epochs were raised", remedy="Run again"
@@ -203,12 +225,10 @@ class LeaseKeeper:
         return hold
 
     def _abandon(self, lock_path: str, epoch_path: str) -> None:
-        """Delete the lock if it is of this session, unless another run takes the lease over meanwhile."""
-        lock, epoch = self._hot.read([lock_path, epoch_path])
-        if lock is None or lock.stat.ephemeral_owner != self._hot.session_id:
-            return
-        checks = () if epoch is None else (Check(epoch_path, epoch.stat.version),)
-        self._hot.commit([(*checks, Delete(lock_path, 0))])
+        """Delete the lock if it is of this run, unless another run takes the lease over meanwhile."""
+        epoch, lock = self._hot.read([epoch_path, lock_path])
+        if epoch is not None and lock is not None and lock.data == self._data:
+            self._hot.commit([(Check(epoch_path, epoch.stat.version), Delete(lock_path, 0))])
 
     def _ensure_parents(self) -> None:
         # Cold first: an unwritable cold ensemble is then detected before any write to hot.
@@ -228,39 +248,53 @@ class LeaseKeeper:
         """Delete the lock, unless another run has taken the lease over."""
         self._hot.commit([(*lease.hot_checks, Delete(lease.lock_path, 0))])
 
-    def _holder(self, lock_path: str) -> int | None:
-        znode = self._hot.read([lock_path])[0]
-        return None if znode is None else znode.stat.ephemeral_owner
-
-    def _lock(self, lock_path: str, shard_path: str) -> None:
+    def _lock(self, lock_path: str, epoch_path: str, shard_path: str) -> int:
+        """Create the lock, raise the epoch of hot, and return it. Raises LeaseHeld."""
         deadline = self._clock.now() + self._wait_seconds
-        data = self._owner.encode()
-        while True:
-            outcome = self._hot.commit([(Create(lock_path, data, ephemeral=True),)])[0]
-            if isinstance(outcome, Committed) or self._holder(lock_path) == self._hot.session_id:
-                return
+        for _attempt in range(_ATTEMPTS):
+            epoch, lock = self._free(lock_path, epoch_path, shard_path, deadline)
+            ops = (*_new_lock(lock_path, self._data, lock), _raised(epoch_path, epoch))
+            outcome = self._hot.commit([ops])[0]
+            if isinstance(outcome, Committed):
+                return 0 if epoch is None else epoch.stat.version + 1
             if isinstance(outcome, Rejected):
-                self._prepare_retry(self._hot, lock_path, outcome)
+                self._prepare_retry(self._hot, ops[outcome.op_index].path, outcome)
+        raise self._unsettled(f"The lock {lock_path} could not be taken", self._hot)
+
+    def _free(
+        self, lock_path: str, epoch_path: str, shard_path: str, deadline: float
+    ) -> tuple[Znode | None, Znode | None]:
+        """Wait until no other run has the lock; return the epoch and the lock that this run left behind."""
+        while True:
+            # A member that lags behind would show a lock that is gone.
+            self._hot.sync(lock_path)
+            # In this order: as long as the epoch stays the same, the lock does not pass to another run.
+            epoch, lock = self._hot.read([epoch_path, lock_path])
+            if lock is None or lock.data == self._data:
+                return epoch, lock
             if self._clock.now() >= deadline:
-                break
+                raise LeaseHeld(
+                    f"{shard_path} is locked by another run: {lock.data.decode(errors='replace')}",
+                    remedy="Wait until that run has ended; the lock of a killed run ends with its session",
+                )
             self._clock.sleep(_POLL_SECONDS)
-        znode = self._hot.read([lock_path])[0]
-        held_by = "it was released just now" if znode is None else znode.data.decode(errors="replace")
-        raise LeaseHeld(
-            f"{shard_path} is locked by another run: {held_by}",
-            remedy="Wait until that run has ended; the lock of a killed run disappears with its session",
-        )
 
     def _raise_epoch(self, store: ZnodeStore, path: str) -> int:
         for _attempt in range(_ATTEMPTS):
             znode = store.read([path])[0]
-            op: Op = Create(path, b"") if znode is None else SetData(path, b"", znode.stat.version)
-            outcome: Outcome = store.commit([(op,)])[0]
+            outcome: Outcome = store.commit([(_raised(path, znode),)])[0]
             if isinstance(outcome, Committed):
                 return 0 if znode is None else znode.stat.version + 1
             if isinstance(outcome, Rejected):
                 self._prepare_retry(store, path, outcome)
-        raise EnsembleError(
-            f"The epoch {path} could not be raised in {_ATTEMPTS} tries in the {store.name} ensemble",
+        raise self._unsettled(f"The epoch {path} could not be raised", store)
+
+    def _unsettled(self, problem: str, store: ZnodeStore) -> EnsembleError:
+        return EnsembleError(
+            f"{problem} in {_ATTEMPTS} tries in the {store.name} ensemble",
             remedy="Check whether another run works on the same shard path, then run again",
         )
+
+
+def _raised(path: str, epoch: Znode | None) -> Op:
+    return Create(path, b"") if epoch is None else SetData(path, b"", epoch.stat.version)

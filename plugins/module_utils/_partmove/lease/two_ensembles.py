@@ -28,28 +28,38 @@ def check_nonce_invisible(hot: ZnodeStore, cold: ZnodeStore, token: str, *, root
     proves nothing; see `check_different_history`.
 
     token: the name of the nonce, unique for each call.
+
+    Without the nonce in hot, its absence in cold proves nothing. So hot must have it after cold was read: a
+    session may end, and the nonce with it.
     """
     ensure_path(hot, f"{root}/nonces")
     path = f"{root}/nonces/{token}"
-    _create_nonce(hot, path)
     try:
-        cold.sync("/")
-        if _is_there(cold, f"{hot.chroot}{path}"):
-            raise _same(f"a znode created in hot exists in cold as {hot.chroot}{path}")
+        for _attempt in range(_ATTEMPTS):
+            _create_nonce(hot, path)
+            cold.sync("/")
+            if _is_there(cold, f"{hot.chroot}{path}"):
+                raise _same(f"a znode created in hot exists in cold as {hot.chroot}{path}")
+            hot.sync("/")
+            if hot.read([path])[0] is not None:
+                return
     finally:
         hot.commit([(Delete(path, 0),)])
+    raise _no_nonce(hot, path)
 
 
 def _create_nonce(hot: ZnodeStore, path: str) -> None:
-    """Create the nonce and read it back: without a nonce in hot, its absence in cold proves nothing."""
     for _attempt in range(_ATTEMPTS):
         outcome = hot.commit([(Create(path, b"", ephemeral=True),)])[0]
-        znode = hot.read([path])[0]
-        if znode is not None and znode.stat.ephemeral_owner == hot.session_id:
+        if hot.read([path])[0] is not None:
             return
         if isinstance(outcome, Rejected):
             raise_if_unwritable(hot, path, outcome)
-    raise EnsembleError(
+    raise _no_nonce(hot, path)
+
+
+def _no_nonce(hot: ZnodeStore, path: str) -> EnsembleError:
+    return EnsembleError(
         f"{path} could not be created in the {hot.name} ensemble, so hot and cold cannot be distinguished",
         remedy="Check whether another client deletes it, or the connection keeps breaking, and run again",
     )

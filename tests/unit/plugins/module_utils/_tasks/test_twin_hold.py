@@ -76,7 +76,7 @@ def test_a_refused_shard_path_does_not_stop_the_others(bench: Bench) -> None:
     assert [each["shard_path"] for each in answer["holds"]] == ["/t/2"]
     assert [each["shard_path"] for each in answer["refused"]] == ["/t/1"]
     assert "is locked by another run" in answer["refused"][0]["reason"]
-    assert task.failure.startswith("1 of 2 shard paths refused. /t/1 is locked by another run: a run.")
+    assert task.failure.startswith("1 of 2 shard paths refused. /t/1 is locked by another run: a run, run ")
 
 
 def test_the_diff_has_the_hold_before_and_after(bench: Bench) -> None:

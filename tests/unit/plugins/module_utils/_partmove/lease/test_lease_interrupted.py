@@ -58,7 +58,9 @@ class CountedStore(HookedStore):
 class Run:
     """A run whose requests are counted over both ensembles, and which can end at any of them."""
 
-    def __init__(self, hot: MemoryEnsemble, cold: MemoryEnsemble, clock: ManualClock) -> None:
+    def __init__(
+        self, hot: MemoryEnsemble, cold: MemoryEnsemble, clock: ManualClock, wait_seconds: float = 0.0
+    ) -> None:
         self.requests = 0
         self.end_at = 0
         self.ending = threading.Event()
@@ -70,7 +72,7 @@ class Run:
             InterruptibleStore(self.cold, interruption),
             InterruptibleClock(clock, interruption),
             owner="a run",
-            wait_seconds=0.0,
+            wait_seconds=wait_seconds,
         )
 
     def _count(self) -> None:
@@ -88,8 +90,8 @@ class Place:
         keeper = self.run().keeper
         keeper.release(keeper.acquire(PATH))
 
-    def run(self) -> Run:
-        return Run(self.hot, self.cold, self.clock)
+    def run(self, wait_seconds: float = 0.0) -> Run:
+        return Run(self.hot, self.cold, self.clock, wait_seconds)
 
     def has_lock(self) -> bool:
         return self.hot.read([LOCK]) != [None]
@@ -116,21 +118,23 @@ def test_an_interruption_at_any_request_leaves_no_lock() -> None:
     assert 4 <= interrupted < MOST_REQUESTS - 1
 
 
-def test_an_interruption_when_the_lock_alone_is_there(place: Place) -> None:
-    """No epoch is raised by then: the one that an earlier run left stays."""
+def test_an_interruption_before_cold_has_an_epoch(place: Place) -> None:
+    """The raised epoch of hot stays, and so does the one that an earlier run left in cold."""
     run = place.run()
     run.hot.after = lambda multi: run.ending.set() if multi[0].path == LOCK else None
-    before = place.hot.read([EPOCH])[0]
+    hot, cold = place.hot.read([EPOCH])[0], place.cold.read([EPOCH])[0]
 
     with pytest.raises(Interrupted):
         run.keeper.acquire(PATH)
 
     assert not place.has_lock()
-    assert place.hot.read([EPOCH])[0] == before
+    raised = place.hot.read([EPOCH])[0]
+    assert raised is not None
+    assert hot is not None
+    assert (raised.stat.version, place.cold.read([EPOCH])[0]) == (hot.stat.version + 1, cold)
 
 
 def test_the_first_lease_of_all_is_interrupted() -> None:
-    """There is no epoch yet that the removal of the lock could depend on."""
     clock = ManualClock()
     hot, cold = (MemoryEnsemble(name, clock) for name in ("hot", "cold"))
     run = Run(hot, cold, clock)
@@ -139,7 +143,7 @@ def test_the_first_lease_of_all_is_interrupted() -> None:
     with pytest.raises(Interrupted):
         run.keeper.acquire(PATH)
 
-    assert hot.read([LOCK, EPOCH]) == [None, None]
+    assert hot.read([LOCK]) == cold.read([EPOCH]) == [None]
 
 
 def test_a_cold_ensemble_that_fails_meanwhile(place: Place) -> None:
@@ -172,8 +176,13 @@ def test_the_error_is_that_of_the_lease_where_hot_fails_as_well(place: Place) ->
 def test_an_interruption_while_another_run_has_the_lock(place: Place) -> None:
     other = place.run()
     lease = other.keeper.acquire(PATH)
-    run = place.run()
-    run.hot.after = lambda multi: run.ending.set() if multi[0].path == LOCK else None
+    run = place.run(wait_seconds=60.0)
+
+    def now() -> float:
+        run.ending.set()
+        return place.clock.time
+
+    place.clock.now = now  # type: ignore[method-assign]
 
     with pytest.raises(Interrupted):
         run.keeper.acquire(PATH)

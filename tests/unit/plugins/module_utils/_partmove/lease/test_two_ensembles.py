@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
@@ -31,6 +31,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Znode,
 )
 from support.memory.behind import Behind, Chrooted
+from support.memory.bench import HookedStore
 from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble, MemoryStore
 
@@ -48,6 +49,19 @@ class Answering(MemoryStore):
         if self.answers and isinstance(first, Create) and first.ephemeral:
             return [self.answers.pop(0)]
         return super().commit(made)
+
+
+class Syncing(MemoryStore):
+    """Does one of the acts at each sync, before it."""
+
+    def __init__(self, ensemble: MemoryEnsemble, acts: list[Callable[[], object]]) -> None:
+        super().__init__(ensemble)
+        self.acts = acts
+
+    def sync(self, path: str) -> None:
+        if self.acts:
+            self.acts.pop(0)()
+        super().sync(path)
 
 
 class Denying(MemoryStore):
@@ -137,14 +151,44 @@ def test_a_denied_creation_of_the_nonce_is_reported() -> None:
         check_nonce_invisible(hot, MemoryEnsemble("cold").open(), "n1")
 
 
-def test_a_nonce_of_another_session_is_refused() -> None:
-    ensemble = MemoryEnsemble("hot")
-    MemoryClient(ensemble.open()).create("/partmove/nonces/n1", b"", ephemeral=True, makepath=True)
+def test_a_nonce_of_a_former_session_is_ours() -> None:
+    """As after a reconnection with ClickHouse Keeper: the name of the nonce is unique for each call."""
+    hot = HookedStore(MemoryEnsemble("hot"))
+    hot.after = lambda _multi: hot.replace_session()
 
-    with pytest.raises(EnsembleError, match="could not be created in the hot ensemble"):
-        check_nonce_invisible(ensemble.open(), MemoryEnsemble("cold").open(), "n1")
+    check_nonce_invisible(hot, MemoryEnsemble("cold").open(), "n1")
+    with pytest.raises(SameEnsemble):
+        check_nonce_invisible(hot, hot.ensemble.open(), "n2")
 
-    assert "/partmove/nonces/n1" in ensemble.tree()
+    assert hot.children(["/partmove/nonces"]) == [()]
+
+
+def test_a_nonce_that_ends_with_its_session_before_cold_is_read_is_created_again() -> None:
+    hot = HookedStore(MemoryEnsemble("hot"))
+    cold = Syncing(hot.ensemble, [hot.expire])
+
+    with pytest.raises(SameEnsemble):
+        check_nonce_invisible(hot, cold, "n1")
+
+    assert cold.acts == []
+
+
+def test_a_nonce_that_never_stays_proves_nothing() -> None:
+    hot = HookedStore(MemoryEnsemble("hot"))
+
+    with pytest.raises(EnsembleError, match="so hot and cold cannot be distinguished"):
+        check_nonce_invisible(hot, Syncing(hot.ensemble, [hot.expire] * 5), "n1")
+
+
+def test_a_nonce_that_a_member_behind_still_shows_proves_nothing() -> None:
+    hot = Behind(MemoryEnsemble("hot"))
+
+    def end_unseen() -> None:
+        hot.fall_behind()
+        hot.expire()
+
+    with pytest.raises(EnsembleError, match="so hot and cold cannot be distinguished"):
+        check_nonce_invisible(hot, Syncing(hot.ensemble, [end_unseen] * 5), "n1")
 
 
 def test_a_znode_with_the_same_history_is_detected() -> None:

@@ -277,7 +277,7 @@ CASES = [
         "lock_free",
         lock_held,
         f"{PATH} is locked by another run: another run",
-        "Wait until that run has ended; the lock of a killed run disappears with its session",
+        "Wait until that run has ended; the lock of a killed run ends with its session",
     ),
     Case(
         "lock_kept",

@@ -196,7 +196,7 @@ CASES = [
         "lock_free",
         lambda bench: bench.hot.create(LOCK, b"another run", ephemeral=True, makepath=True),
         f"{PATH} is locked by another run: another run",
-        "Wait until that run has ended; the lock of a killed run disappears with its session",
+        "Wait until that run has ended; the lock of a killed run ends with its session",
     ),
     Case(
         "lock_kept",
