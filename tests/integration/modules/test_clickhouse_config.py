@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import difflib
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kazoo.client import KazooClient
 
 from support.ansible.calls import Call, call_modules, run_modules
 from support.files.configs import ENCODED, written
@@ -166,12 +168,16 @@ def test_refusals_leave_files_alone(folder: Path) -> None:
     assert contents(folder) == before
 
 
-def test_members_are_asked_first(folder: Path, cold: Ensemble, base: str) -> None:
+def test_members_are_asked_first(
+    folder: Path, cold: Ensemble, base: str, connect: Callable[[str], KazooClient]
+) -> None:
     before = contents(folder)
-    nodes = [{"host": "127.0.0.1", "port": member.files.ports.client} for member in cold.members]
+    connect(cold.connect_string).create(f"{base}-root")
+    hosts = [member.address.split(":") for member in cold.members]
+    nodes = [{"host": host, "port": int(port)} for host, port in hosts]
     missing, served = run_modules(
         task(folder, nodes=nodes, check_members=True, member_timeout=60, root=base),
-        task(folder, nodes=nodes, check_members=True, member_timeout=60, root="/zookeeper", check=True),
+        task(folder, nodes=nodes, check_members=True, member_timeout=60, root=f"{base}-root", check=True),
     )
     assert missing["msg"].startswith(
         f"3 of 3 members do not serve this host: {cold.members[0].address} has no znode {base}, without which"

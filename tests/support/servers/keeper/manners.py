@@ -51,3 +51,5 @@ NEW_KEEPER = Manners("new_keeper", is_keeper=True, asks_what_was_seen=True)
 """Keeper since then (ClickHouse#90016)."""
 OLD_KEEPER = Manners("old_keeper", is_keeper=True, asks_what_was_seen=False, multi_read=False)
 """Keeper before 22.10."""
+
+MANNERS = {each.name: each for each in (ZOOKEEPER, KEEPER, NEW_KEEPER, OLD_KEEPER)}

@@ -86,6 +86,7 @@ class StandInMember:
         self._ensemble.call(self._end())
 
     stop = kill
+    spawn = start
 
     def pause(self) -> None:
         """Freeze: connections stay open, nobody answers, nothing is applied."""
@@ -179,8 +180,9 @@ class StandInMember:
         return session_id.to_bytes(8, "big") + bytes(8) if session_id else bytes(16)
 
     def four_letter(self, word: str) -> str | None:
-        """Answer ``srvr``, ``ruok``, ``mntr`` or ``conf``; None for something else."""
+        """Answer a four-letter command that this stand-in knows; None for something else."""
         answers: dict[str, Callable[[], str]] = {"srvr": self._srvr, "mntr": self._mntr}
+        answers["dump"] = lambda: "".join(f"0x{each:x}\n" for each in self._ensemble.sessions)
         answers["ruok"] = lambda: "imok"
         if self.is_keeper:
             answers["conf"] = lambda: f"server_id={self.myid}\ntcp_port={self.port}\n"
