@@ -32,9 +32,9 @@ from support.servers.clickhouse import (
     cluster,
 )
 from support.servers.downloads import NotToBeHad
+from support.servers.ensembles import make_ensemble
 from support.servers.kazoo_client import connected
 from support.servers.keeper.ensemble import KeeperStandIn
-from support.servers.keeper.manners import MANNERS
 from support.servers.ladder.guarded import GuardedShard
 from support.servers.ladder.rungs import RUNGS, Rung, rung
 from support.servers.ladder.table import SERVER_MB
@@ -44,7 +44,7 @@ from support.servers.process import ServerError
 from support.servers.reaper import Reaper
 from support.servers.spark_home import spark_home
 from support.servers.sql_server import SqlServer, SqlServers
-from support.servers.zookeeper import Ensemble, EnsembleOptions, Member
+from support.servers.zookeeper import Ensemble, Member
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -110,27 +110,15 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def hot_ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ensemble | KeeperStandIn]:
     """A standalone server, shared by all tests; use `hot`, which puts it right after each test."""
-    with _ensemble(tmp_path_factory.mktemp("hot"), 1) as ensemble:
+    with make_ensemble(tmp_path_factory.mktemp("ensemble"), "hot", 1) as ensemble:
         yield ensemble
 
 
 @pytest.fixture(scope="session")
 def cold_ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ensemble | KeeperStandIn]:
     """Three members, shared by all tests; use `cold`, which puts them right after each test."""
-    with _ensemble(tmp_path_factory.mktemp("cold"), 3) as ensemble:
+    with make_ensemble(tmp_path_factory.mktemp("ensemble"), "cold", 3) as ensemble:
         yield ensemble
-
-
-def _ensemble(folder: Path, members: int) -> Ensemble | KeeperStandIn:
-    """A real ZooKeeper, or what the variable ENSEMBLES names: a stand-in for Keeper, or its control.
-
-    ``zookeeper+keeper`` names hot and cold.
-    """
-    hot, _plus, cold = os.environ.get("ENSEMBLES", "zookeeper").partition("+")
-    manners = (cold or hot) if members > 1 else hot
-    if manners == "zookeeper":
-        return Ensemble(folder, EnsembleOptions(participants=members))
-    return KeeperStandIn(members, MANNERS[manners])
 
 
 @pytest.fixture

@@ -42,6 +42,8 @@ class Player:
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self.scene = copy_of(_made, schedule.table, schedule.start, schedule.by_ledger)
+        for ensemble in (self.scene.hot, self.scene.cold):
+            ensemble.history.is_keeper = schedule.is_keeper
         self._acts = Acts(self.scene)
         self._runs = Runs(self.scene, by_ledger=schedule.by_ledger)
         self.log: list[str] = []

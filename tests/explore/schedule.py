@@ -136,6 +136,8 @@ class Schedule(NamedTuple):
     kind: str
     by_ledger: bool
     start: str
+    is_keeper: bool
+    """Whether the ensembles count children as ClickHouse Keeper does."""
     runs: tuple[Run, ...]
 
     @property
@@ -158,6 +160,7 @@ def make_schedule(seed: int) -> Schedule:
         kind,
         by_ledger,
         random.choice(STARTS),
+        random.random() < 0.5,
         tuple(_run(random, count, by_ledger=by_ledger) for count in counts),
     )
 

@@ -22,10 +22,12 @@ from support.servers.clickhouse import (
     ZooKeeperSource,
     cluster,
 )
+from support.servers.ensembles import make_ensemble
 from support.servers.kazoo_client import connected
+from support.servers.keeper.ensemble import KeeperStandIn
 from support.servers.proxy import ZooKeeperProxy
 from support.servers.replicated import wait_for
-from support.servers.zookeeper import Ensemble, EnsembleOptions
+from support.servers.zookeeper import Ensemble
 
 TABLES = "/tables"
 """The znode that the shard paths of all tables are below."""
@@ -39,7 +41,7 @@ _SETTINGS = {"zookeeper_session_expiration_check_period": 1}
 class Side:
     """One ensemble, and the ways to its members that a run goes."""
 
-    ensemble: Ensemble
+    ensemble: Ensemble | KeeperStandIn
     proxies: Sequence[ZooKeeperProxy]
 
     @property
@@ -135,7 +137,7 @@ def running_field(folder: Path, program: str | None = None) -> Iterator[Field]:
     """
     with ExitStack() as stack:
         sides = []
-        ensembles = [Ensemble(folder / name, EnsembleOptions(participants=3)) for name in ("hot", "cold")]
+        ensembles = [make_ensemble(folder, name, 3) for name in ("hot", "cold")]
         for ensemble in ensembles:
             stack.callback(ensemble.close)
             for member in ensemble.members:

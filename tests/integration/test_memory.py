@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import count
 from typing import NamedTuple
 
@@ -36,6 +37,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store imp
     connect as open_store,
 )
 from support.memory.memory import ManualClock, MemoryEnsemble
+from support.servers.keeper.ensemble import KeeperStandIn
 from support.servers.zookeeper import Ensemble
 
 PATHS = ("/a", "/a/b", "/a/b/c", "/a/d", "/e", "/e/f")
@@ -76,11 +78,32 @@ class Seen(NamedTuple):
     created_and_written: tuple[int, int]
 
 
+class Real(NamedTuple):
+    """A session with an ensemble of servers."""
+
+    store: ZooKeeperStore
+    is_keeper: bool
+
+
+@pytest.fixture(params=[False, True], ids=["zookeeper", "keeper"])
+def real(
+    request: pytest.FixtureRequest, hot: Ensemble, connect: Callable[[str], KazooClient], base: str
+) -> Iterator[Real]:
+    """A session with a real ZooKeeper, or with the stand-in for Keeper."""
+    with ExitStack() as stack:
+        ensemble = stack.enter_context(KeeperStandIn()) if request.param else hot
+        yield Real(stack.enter_context(_opened(ensemble.connect_string, connect, base)), request.param)
+
+
 @pytest.fixture
-def real(hot: Ensemble, connect: Callable[[str], KazooClient], base: str) -> Iterator[ZooKeeperStore]:
-    connect(hot.connect_string).create(base)
-    with open_store(ConnectionOptions("hot", (hot.connect_string,), chroot=base)) as store:
+def zookeeper(hot: Ensemble, connect: Callable[[str], KazooClient], base: str) -> Iterator[ZooKeeperStore]:
+    with _opened(hot.connect_string, connect, base) as store:
         yield store
+
+
+def _opened(hosts: str, connect: Callable[[str], KazooClient], base: str) -> ZooKeeperStore:
+    connect(hosts).create(base)
+    return open_store(ConnectionOptions("hot", (hosts,), chroot=base))
 
 
 def below(root: str, multi: Multi) -> Multi:
@@ -120,23 +143,25 @@ def seen(store: ZnodeStore, root: str) -> dict[str, Seen]:
 
 @EXAMPLES
 @given(batches=batches)
-def test_memory_answers_as_zookeeper(real: ZooKeeperStore, batches: list[list[Multi]]) -> None:
+def test_memory_answers_as_servers(real: Real, batches: list[list[Multi]]) -> None:
     root = next(ROOTS)
     memory = MemoryEnsemble("memory").open()
-    for store in (real, memory):
+    memory.ensemble.history.is_keeper = real.is_keeper
+    for store in (real.store, memory):
         store.commit([(Create(root, b""),)])
 
     for batch in batches:
         commits = [below(root, multi) for multi in batch]
-        assert told(memory.commit(commits)) == told(real.commit(commits))
-        assert seen(memory, root) == seen(real, root)
+        assert told(memory.commit(commits)) == told(real.store.commit(commits))
+        assert seen(memory, root) == seen(real.store, root)
 
 
 @EXAMPLES
 @given(first=batches, later=batches)
 def test_an_overlay_sees_its_writes_over_what_is_really_there(
-    real: ZooKeeperStore, first: list[list[Multi]], later: list[list[Multi]]
+    zookeeper: ZooKeeperStore, first: list[list[Multi]], later: list[list[Multi]]
 ) -> None:
+    real = zookeeper
     root, overlay = next(ROOTS), OverlayStore(real, ManualClock())
     memory = MemoryEnsemble("memory").open()
     for store in (real, memory):

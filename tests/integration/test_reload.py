@@ -53,7 +53,7 @@ def reload(server: ModernServer, member: Member, *, check: bool = False, **more:
     options: dict[str, Any] = {
         "clickhouse": {"host": "127.0.0.1", "port": server.http_port},
         "name": "cold",
-        "nodes": [{"host": "127.0.0.1", "port": member.files.ports.client}],
+        "nodes": [{"host": "127.0.0.1", "port": int(member.address.split(":")[1])}],
         "preprocessed": [str(server.data_dir / "preprocessed_configs" / "config.xml")],
         **more,
     }

@@ -47,10 +47,16 @@ _ABSENT = _Version(0, None, frozenset())
 
 
 class History:
-    """The trees of one ensemble; ``last`` is the number of the last transaction."""
+    """The trees of one ensemble.
+
+    last: the number of the last transaction.
+    is_keeper: whether children are counted as by Keeper: a parent's ``cversion`` counts writes to its
+        children, too, and its ``pzxid`` no deletions.
+    """
 
     def __init__(self) -> None:
         self.last = 0
+        self.is_keeper = False
         self._versions: dict[str, list[_Version]] = {"/": [_Version(0, _ROOT, frozenset())]}
 
     def znode(self, path: str, at: int) -> Znode | None:
@@ -134,13 +140,18 @@ class _Transaction:
                 mzxid=self._zxid, mtime=self._now, version=op.version + 1, data_length=len(op.data)
             )
             self._znodes[op.path] = Znode(op.path, op.data, stat), names
+            if self._history.is_keeper and op.path != "/":
+                parent, siblings = self._current(parent_of(op.path))
+                assert parent is not None
+                self._renew(parent, siblings, parent.stat.pzxid)
         elif isinstance(op, Delete):
             if names:
                 raise _Rejection(Reason.NOT_EMPTY)
             self._znodes[op.path] = None, frozenset()
             parent, siblings = self._current(parent_of(op.path))
             assert parent is not None
-            self._renew(parent, siblings - {_name(op.path)})
+            pzxid = parent.stat.pzxid if self._history.is_keeper else self._zxid
+            self._renew(parent, siblings - {_name(op.path)}, pzxid)
 
     def written(self) -> Iterator[tuple[str, _Version]]:
         """Each path that was written to, with what is there now."""
@@ -159,12 +170,10 @@ class _Transaction:
         zxid, now = self._zxid, self._now
         stat = Stat(zxid, zxid, now, now, 0, 0, 0, owner, len(op.data), 0, zxid)
         self._znodes[op.path] = Znode(op.path, op.data, stat), frozenset()
-        self._renew(parent, siblings | {_name(op.path)})
+        self._renew(parent, siblings | {_name(op.path)}, zxid)
 
-    def _renew(self, parent: Znode, names: Collection[str]) -> None:
-        stat = parent.stat._replace(
-            cversion=parent.stat.cversion + 1, num_children=len(names), pzxid=self._zxid
-        )
+    def _renew(self, parent: Znode, names: Collection[str], pzxid: int) -> None:
+        stat = parent.stat._replace(cversion=parent.stat.cversion + 1, num_children=len(names), pzxid=pzxid)
         self._znodes[parent.path] = parent._replace(stat=stat), frozenset(names)
 
     def _current(self, path: str) -> tuple[Znode | None, frozenset[str]]:

@@ -103,7 +103,7 @@ class _Link:
 
 
 class ZooKeeperProxy:
-    """Forwards the ZooKeeper client protocol from `address` to `target`; not four-letter commands or TLS.
+    """Forwards the ZooKeeper client protocol and four-letter commands from `address` to `target`; not TLS.
 
     It passes everything on until `cut`, `pause`, `slow`, `drop_replies` or a trap says otherwise;
     `restore` leads back to that state from every other.
@@ -242,20 +242,28 @@ class ZooKeeperProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             if self._accepting:
-                await self._forward(reader, writer)
-        except (OSError, asyncio.CancelledError):
+                await self._forward(await reader.readexactly(_INT), reader, writer)
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             # The member is down, or the proxy is being closed: the client sees a closed connection.
             pass
         finally:
             writer.close()
 
-    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _forward(
+        self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Forward a connection that begins with these bytes: a four-letter command, or a size."""
         from_server, to_server = await asyncio.open_connection(*self._target)
         self._writers.add(to_server)
+        if first.isalpha():
+            await self._passing.wait()
+            to_server.write(first)
+            writer.write(await from_server.read(-1))
+            return
         link = _Link(writer, to_server)
         self._links.add(link)
         ways = [
-            self._begin(self._requests(reader, link)),
+            self._begin(self._requests(first, reader, link)),
             self._begin(self._replies(from_server, link)),
         ]
         try:
@@ -267,12 +275,13 @@ class ZooKeeperProxy:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
 
-    async def _requests(self, reader: asyncio.StreamReader, link: _Link) -> None:
-        first = True
+    async def _requests(self, size: bytes, reader: asyncio.StreamReader, link: _Link) -> None:
+        handshake = await reader.readexactly(int.from_bytes(size, "big"))
+        await self._passing.wait()
+        await _send(link.server, handshake)
         async for frame in _frames(reader):
             await self._passing.wait()
-            trap = None if first else self._matching(frame)
-            first = False
+            trap = self._matching(frame)
             if trap is not None and trap.action is Action.LOSE_REQUEST:
                 trap.spring()
                 return

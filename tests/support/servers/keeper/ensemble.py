@@ -37,7 +37,7 @@ class KeeperStandIn:
     """
 
     def __init__(self, members: int = 1, manners: Manners = KEEPER) -> None:
-        """Reserve ports."""
+        """Reserve ports. No member runs yet."""
         self.manners = manners
         self.log: list[Transaction | EndOfSession] = []
         self.sessions: dict[int, Session] = {}
@@ -51,17 +51,21 @@ class KeeperStandIn:
         self.members = [StandInMember(self, n, port, manners) for n, port in enumerate(ports[:members], 1)]
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="keeper", daemon=True)
+        self._thread.start()
+        self._loop.call_soon_threadsafe(self._tick)
 
     def __enter__(self) -> Self:
         """Start all members."""
-        self._thread.start()
-        self.heal()
-        self.run(lambda: self._loop.call_later(_TICK_SECONDS, self._tick))
+        self.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """End all members and give the ports back."""
+        self.close()
+
+    def close(self) -> None:
         """End all members and give the ports back."""
         self.kill()
         self._loop.call_soon_threadsafe(self._loop.stop)
