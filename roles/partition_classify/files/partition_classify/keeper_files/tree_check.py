@@ -1,0 +1,72 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Checks that the znodes of a snapshot are one tree, on their way in the order of their keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..zookeeper_files.damage import DamagedFile
+from .damage import damaged
+from .znodes import ZnodeEntry
+
+# Keeper leaves out what is below its own znode, and does not verify the number of children of the root.
+_UNCOUNTED = frozenset({b"", b"\0keeper"})
+
+
+class TreeCheck:
+    """Receives every znode once; needs memory for the ancestors of one znode.
+
+    size: number of bytes of the content, for error messages.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._path = path
+        self._size = size
+        # The ancestors of the latest znode, and the znode: key, stored number of children, children so far.
+        self._keys: list[bytes] = []
+        self._expected: list[int] = []
+        self._found: list[int] = []
+
+    def take(self, entry: ZnodeEntry) -> None:
+        """Check the next znode. Raises DamagedFile.
+
+        - Two znodes have one path.
+        - A znode has no parent.
+        - A parent has another number of children than its stat says.
+        """
+        key, children = entry.key, entry.children
+        keys = self._keys
+        if keys:
+            if key == keys[-1]:
+                raise self._damaged(f"the znode {_shown(key)} is present twice")
+            parent = key.rpartition(b"\0")[0]
+            while keys and keys[-1] != parent:
+                self._leave()
+            if not keys:
+                raise self._damaged(f"the parent of the znode {_shown(key)} is missing")
+            self._found[-1] += 1
+        elif key:
+            raise self._damaged("the root is missing")
+        keys.append(key)
+        self._expected.append(children)
+        self._found.append(0)
+
+    def end(self) -> None:
+        """Check the number of children of the last ancestors. Raises DamagedFile."""
+        while self._keys:
+            self._leave()
+
+    def _leave(self) -> None:
+        key, expected, found = self._keys.pop(), self._expected.pop(), self._found.pop()
+        if expected != found and key not in _UNCOUNTED:
+            raise self._damaged(f"the znode {_shown(key)} should have {expected} children, but {found} are")
+
+    def _damaged(self, problem: str) -> DamagedFile:
+        return damaged(self._path, self._size, f"{problem} in the snapshot, which ends")
+
+
+def _shown(key: bytes) -> str:
+    return key.replace(b"\0", b"/").decode(errors="backslashreplace") or "/"
