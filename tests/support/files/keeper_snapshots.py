@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes snapshots as ClickHouse Keeper does by its public source, of all versions; none was seen of a server."""
+"""Writes snapshots of all versions as ClickHouse Keeper does by its public source; no server wrote any."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class KeeperSnapshotFile:
     """All of a snapshot but its znodes, with the ways in which tests damage it.
 
     version, compression: of VERSIONS and COMPRESSIONS; the chunked form has version 9.
-    index, zxid: the last log entry and transaction; before version 5 the file has no other zxid than the index.
+    index, zxid: the last log entry and transaction; before version 5 the file has the index alone.
     counted: the number of znodes in the header; None for the right one.
     tail: bytes at the end of the content.
     """
@@ -187,10 +187,15 @@ def znodes_of_member(data_dir: Path, seed: int = 1) -> list[KeeperZnode]:
     return znodes
 
 
-def write_generated_keeper(folder: Path, tree: GeneratedTree, file: KeeperSnapshotFile) -> Path:
-    """Write a snapshot with a generated tree, and return its path."""
+def write_generated_keeper(
+    folder: Path, tree: GeneratedTree, file: KeeperSnapshotFile, *, first_zxid: int = 1
+) -> Path:
+    """Write a snapshot with a generated tree, and return its path.
+
+    The subfolder ``zookeeper`` gets the files of a ZooKeeper member with the same tree.
+    """
     member = folder / "zookeeper"
-    write_generated(member, tree, zxid=file.zxid)
+    write_generated(member, tree, zxid=file.zxid, first_zxid=first_zxid)
     return file.write(folder, znodes_of_member(member))
 
 

@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file 
 from support.ansible.calls import run_playbook, write_playbook
 from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role, role_variables
 from support.ansible.role_runs import changed
+from support.files.keeper_snapshots import KeeperSnapshotFile, write_generated_keeper
 from support.files.snapshot_files import GeneratedTree, write_generated
 
 __all__ = ["role"]
@@ -31,6 +32,21 @@ def test_files_of_the_ensembles_are_read_instead_of_them(role: Role, tmp_path: P
     run = role.run(source="zookeeper_snapshot", root=tree.root, **folders)
     assert changed(run) == 1
     assert f"{tmp_path}/cold: snapshot." in run.output
+    rows = list(read_plan(role.plan).rows())
+    assert [row.shard_path for row in rows] == sorted(tree.paths * tree.partitions)
+    assert [row.state for row in rows] == ["COLD", "COLD", "HOT"] * tree.shard_paths
+
+
+def test_snapshot_of_keeper_is_read_in_place_of_an_ensemble(role: Role, tmp_path: Path) -> None:
+    tree = GeneratedTree(shard_paths=2, parts=24, replicas=2, partitions=3, cold=1)
+    folders: dict[str, Any] = {}
+    for ensemble, first_zxid in (("hot", 1), ("cold", 2)):
+        write_generated_keeper(tmp_path / ensemble, tree, KeeperSnapshotFile(), first_zxid=first_zxid)
+        folders[f"{ensemble}_files"] = [{"data_dir": str(tmp_path / ensemble), "sorted_dir": str(tmp_path)}]
+        del role.variables[f"partition_classify_{ensemble}"]
+    run = role.run(source="zookeeper_snapshot", root=tree.root, **folders)
+    assert changed(run) == 1
+    assert f"sorted {tmp_path}/cold/snapshot_2000.bin.zstd" in run.output
     rows = list(read_plan(role.plan).rows())
     assert [row.shard_path for row in rows] == sorted(tree.paths * tree.partitions)
     assert [row.state for row in rows] == ["COLD", "COLD", "HOT"] * tree.shard_paths

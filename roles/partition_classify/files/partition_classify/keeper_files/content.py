@@ -149,7 +149,10 @@ def _arrow(path: Path) -> Any:
     try:
         import pyarrow  # noqa: PLC0415 - takes half a second, and only compressed files need it
     except ImportError as error:
-        raise unknown_format(
-            path, 0, "the file is compressed, and this Python has no package pyarrow to read it"
+        raise DamagedFile(
+            path,
+            0,
+            "the file is compressed, and this Python has no package pyarrow to read it",
+            remedy="Install pyarrow for this Python, or decompress a zstd file with zstd -d",
         ) from error
     return pyarrow

@@ -25,7 +25,8 @@ class TreeCheck:
     def __init__(self, path: Path, size: int) -> None:
         self._path = path
         self._size = size
-        # The ancestors of the latest znode, and the znode: key, stored number of children, children so far.
+        # The ancestors of the latest znode from the root on, and the znode: key, number of children by its
+        # stat, children so far.
         self._keys: list[bytes] = []
         self._expected: list[int] = []
         self._found: list[int] = []
@@ -42,11 +43,11 @@ class TreeCheck:
         if keys:
             if key == keys[-1]:
                 raise self._damaged(f"the znode {_shown(key)} is present twice")
-            parent = key.rpartition(b"\0")[0]
-            while keys and keys[-1] != parent:
-                self._leave()
-            if not keys:
+            depth = key.count(b"\0")
+            if len(keys) < depth or keys[depth - 1] != key.rpartition(b"\0")[0]:
                 raise self._damaged(f"the parent of the znode {_shown(key)} is missing")
+            while len(keys) > depth:
+                self._leave()
             self._found[-1] += 1
         elif key:
             raise self._damaged("the root is missing")
