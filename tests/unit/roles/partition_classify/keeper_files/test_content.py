@@ -116,6 +116,16 @@ def test_bytes_that_are_no_zstd_are_refused() -> None:
     assert not error.value.is_cut_off
 
 
+def test_checksum_of_a_zstd_frame_is_verified() -> None:
+    """A frame of one uncompressed block, with a checksum as ClickHouse writes it."""
+    content, checksum = b"hello snapshot", 0x93F51799
+    block = (1 | len(content) << 3).to_bytes(3, "little") + content
+    head = b"\x28\xb5\x2f\xfd" + bytes([0x24, len(content)])
+    assert content_of(head + block + struct.pack("<I", checksum), Compression.ZSTD) == content
+    with pytest.raises(DamagedFile, match="it cannot be decompressed"):
+        content_of(head + block + struct.pack("<I", checksum ^ 1), Compression.ZSTD)
+
+
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for kind in (Compression.ZSTD, Compression.LZ4_BLOCKS):
