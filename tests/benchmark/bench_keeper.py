@@ -57,10 +57,11 @@ def report(measured: Mapping[str, Sequence[CensusMeasurement]]) -> None:
     """Print time, rate and memory of each form."""
     for kind, several in measured.items():
         seconds = Spread.of(each.seconds for each in several)
-        rate = Spread.of(each.znodes / each.seconds for each in several)
+        cpu = Spread.of(each.cpu_seconds for each in several)
+        rate = Spread.of(each.znodes / each.cpu_seconds for each in several)
         print(f"{kind}: {several[0].znodes:,} znodes")
         print(f"  by the clock       {seconds:.1f} s, {len(several)} runs")
-        print(f"  znodes per second  {rate:,.0f}")
+        print(f"  of the processor   {cpu:.1f} s, {rate:,.0f} znodes/s")
         print(f"  memory             {Spread.of(each.peak_rss_mb for each in several):.0f} MiB at most")
 
 
