@@ -103,7 +103,7 @@ class ZnodeReader:
                 length += (buffer[path_at] << 7) - 0x80
                 path_at += 1
             size_at = path_at + length
-            if size_at >= last or not len(_ROOT) < length < _LONG_LENGTH:
+            if size_at >= last or length >= _LONG_LENGTH:
                 break
             data_at, size = size_at + 1, buffer[size_at]
             if size > 0x7F:

@@ -53,9 +53,9 @@ def test_tree_without_znodes_in_chunks(tmp_path: Path) -> None:
     assert data_of(KeeperSnapshotFile(9, "chunked").write(tmp_path, [])) == []
 
 
-@pytest.mark.parametrize("compression", STREAMS)
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_trailing_bytes_are_refused(compression: str, tmp_path: Path) -> None:
-    path = KeeperSnapshotFile(6, compression, tail=b"x").write(tmp_path, TREE)
+    path = KeeperSnapshotFile(9, compression, tail=b"x").write(tmp_path, TREE)
     with pytest.raises(DamagedFile, match="unknown bytes follow the sessions"):
         data_of(path)
 

@@ -20,6 +20,7 @@ from partition_classify.zookeeper_files.nodes import StoredStat
 from support.files.keeper_snapshots import VERSIONS, KeeperSnapshotFile, KeeperZnode
 
 ZXID = 1000
+FIRST = KeeperZnode(b"/first")
 LAYOUTS = [0, 1, 4, 6, 7, 8]
 """A version of each layout of a znode."""
 MANY = [
@@ -74,6 +75,15 @@ def test_paths_and_data_of_any_length(version: int, size: int) -> None:
     assert entries_of(znodes, version) == list(map(expected, znodes))
 
 
+@pytest.mark.parametrize("version", LAYOUTS)
+def test_long_paths_and_data_reach_over_the_end_of_the_buffer(version: int) -> None:
+    znodes = [
+        KeeperZnode(f"/{number}/".encode() + b"x" * (9_000 + number), b"y" * (7_000 + 5 * number))
+        for number in range(300)
+    ]
+    assert entries_of(znodes, version) == list(map(expected, znodes))
+
+
 @pytest.mark.parametrize("version", [8, 9])
 def test_znodes_with_a_time_to_live(version: int) -> None:
     znodes = [replace(each, ttl=None if number % 3 else number) for number, each in enumerate(MANY)]
@@ -95,15 +105,19 @@ def test_entries_sort_as_a_tree_is_walked() -> None:
     assert [ZnodeEntry.unpacked(each).data for each in found] == paths
 
 
-# With bytes after it, a znode is read by the fast loop; without, by the one for any form.
+# The first znode fills the buffer. With bytes after it, the second one is read by the fast loop; without, by
+# the method for any form.
 @pytest.mark.parametrize("rest", [b"", bytes(200)])
 @pytest.mark.parametrize("version", LAYOUTS)
 @pytest.mark.parametrize("path", [b"a/b", b"//a", b"/a/", b"/a//b", b"/a\0b", b""])
 def test_what_is_no_path_is_refused(path: bytes, version: int, rest: bytes) -> None:
     znode = KeeperZnode(path)
-    with pytest.raises(DamagedFile, match="is no path of a znode at byte 0") as error:
-        entries_of([znode], version, KeeperSnapshotFile(version).znode(znode) + rest)
+    file = KeeperSnapshotFile(version)
+    before = file.znode(FIRST)
+    with pytest.raises(DamagedFile, match="is no path of a znode at byte") as error:
+        entries_of([FIRST, znode], version, before + file.znode(znode) + rest)
     assert repr(path) in error.value.message
+    assert error.value.offset == len(before)
 
 
 @pytest.mark.parametrize("rest", [b"", bytes(200)])
@@ -117,10 +131,10 @@ def test_change_after_the_last_transaction_is_refused(field: str, version: int, 
     )
     assert entries_of([znode], version) == [expected(znode)]
     with pytest.raises(DamagedFile) as error:
-        entries_of([later], version, file.znode(later) + rest)
+        entries_of([FIRST, later], version, file.znode(FIRST) + file.znode(later) + rest)
     assert error.value.message == (
         "snapshot_7.bin: /a/b was changed by transaction 0x3e9, but the last one of the snapshot is 0x3e8,"
-        " at byte 0"
+        f" at byte {len(file.znode(FIRST))}"
     )
 
 
