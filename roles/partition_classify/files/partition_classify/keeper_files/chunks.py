@@ -17,15 +17,12 @@ import io
 import struct
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, NamedTuple
 
 from ..zookeeper_files.content import ByteStream
 from ..zookeeper_files.damage import DamagedFile
 from .content import CHUNKED_MAGIC, LATEST_VERSION, Compression, opened_stream
 from .damage import damaged, unknown_format
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 METADATA, ZNODES, SESSIONS = 0, 1, 2
 """Types of chunks."""
@@ -104,9 +101,8 @@ class _Range(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        view = memoryview(buffer).cast("B")
-        taken = self._file.read(min(len(view), self._left))
-        view[: len(taken)] = taken
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # BufferedReader has no other
+        taken = self._file.read(min(len(buffer), self._left))
+        buffer[: len(taken)] = taken
         self._left -= len(taken)
         return len(taken)
