@@ -151,7 +151,7 @@ def _arrow(path: Path) -> Any:
     except ImportError as error:
         raise DamagedFile(
             path,
-            0,
+            None,
             "the file is compressed, and this Python has no package pyarrow to read it",
             remedy="Install pyarrow for this Python, or decompress a zstd file with zstd -d",
         ) from error

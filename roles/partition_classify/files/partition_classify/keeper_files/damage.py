@@ -17,10 +17,10 @@ _COPY_AGAIN = (
 _READ_LIVE = "Read the running ensemble; snapshots of Keeper are read in the versions 0 to 9"
 
 
-def damaged(path: Path, offset: int, problem: str, *, is_cut_off: bool = False) -> DamagedFile:
+def damaged(path: Path, offset: int | None, problem: str, *, is_cut_off: bool = False) -> DamagedFile:
     """Return the error for a torn or corrupt snapshot.
 
-    offset: byte offset in the decompressed content.
+    offset: byte offset in the decompressed content, None where no single place is wrong.
     """
     return DamagedFile(path, offset, problem, remedy=_COPY_AGAIN, is_cut_off=is_cut_off)
 

@@ -55,10 +55,10 @@ class KeeperScan:
         znodes = sum(each.znodes for each in self._chunks)
         # The number before the znodes, which the other form has, may be present here, too.
         if not self._fields.is_at_end():
-            offset, number = self._fields.offset, self._fields.number()
+            number = self._fields.number()
             if number != znodes:
                 raise damaged(
-                    self._path, offset, f"the header counts {number} znodes, the chunks have {znodes},"
+                    self._path, None, f"the header counts {number} znodes, the chunks have {znodes}"
                 )
         self._check_ended(self._fields, self._chunks[0])
         return znodes
@@ -67,8 +67,8 @@ class KeeperScan:
         if not fields.is_at_end():
             raise damaged(
                 self._path,
-                fields.offset,
-                f"the chunk at {chunk.offset} has more bytes than its {chunk.znodes} znodes take,",
+                None,
+                f"the chunk at byte {chunk.offset} has more content than {chunk.znodes} znodes",
             )
 
     def _chunk(self, chunk: Chunk) -> FieldReader:

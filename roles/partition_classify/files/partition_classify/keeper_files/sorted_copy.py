@@ -61,7 +61,7 @@ def write_sorted_copy(
         zxid = scan.header.zxid
         with (data / f"snapshot.{zxid:x}").open("wb") as file:
             entries = sorted_entries(_logged(scan, log), folder, run_bytes)
-            _write_snapshot(file, entries, TreeCheck(snapshot.path, before[0]), zxid)
+            _write_snapshot(file, entries, TreeCheck(snapshot.path), zxid)
     if _state(snapshot.path) != before:
         raise EnsembleError(
             f"{snapshot.path} was changed while it was read",
@@ -84,8 +84,8 @@ def _check_index(snapshot: KeeperSnapshot, scan: KeeperScan) -> None:
     if scan.header.log_index != snapshot.log_index:
         raise damaged(
             snapshot.path,
-            1,
-            f"the last log entry is {scan.header.log_index}, unlike in the name of the file,",
+            None,
+            f"the last log entry in the snapshot is {scan.header.log_index}, unlike in the name of the file",
         )
 
 

@@ -17,14 +17,11 @@ _UNCOUNTED = frozenset({b"", b"\0keeper"})
 
 
 class TreeCheck:
-    """Receives every znode once; needs memory for the ancestors of one znode.
+    """Receives every znode of a snapshot once; needs memory for the ancestors of one znode."""
 
-    size: number of bytes of the content, for error messages.
-    """
-
-    def __init__(self, path: Path, size: int) -> None:
+    def __init__(self, path: Path) -> None:
+        """Set up an empty tree. path: the snapshot, for error messages."""
         self._path = path
-        self._size = size
         # The ancestors of the latest znode from the root on, and the znode: key, number of children by its
         # stat, children so far.
         self._keys: list[bytes] = []
@@ -63,10 +60,10 @@ class TreeCheck:
     def _leave(self) -> None:
         key, expected, found = self._keys.pop(), self._expected.pop(), self._found.pop()
         if expected != found and key not in _UNCOUNTED:
-            raise self._damaged(f"the znode {_shown(key)} should have {expected} children, but {found} are")
+            raise self._damaged(f"the znode {_shown(key)} should have {expected} children, but has {found}")
 
     def _damaged(self, problem: str) -> DamagedFile:
-        return damaged(self._path, self._size, f"{problem} in the snapshot, which ends")
+        return damaged(self._path, None, problem)
 
 
 def _shown(key: bytes) -> str:

@@ -92,8 +92,8 @@ def changed_counts(numbers: list[int]) -> bytes:
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ([0, 2, 2, 0], "has more bytes than its 0 znodes take"),
-        ([0, 1, 2, 1], "has more bytes than its 1 znodes take"),
+        ([0, 2, 2, 0], "has more content than 0 znodes"),
+        ([0, 1, 2, 1], "has more content than 1 znodes"),
         ([0, 2, 2, 2], "its end is cut off"),
     ],
 )
@@ -123,7 +123,7 @@ def with_metadata(content: bytes) -> bytes:
         (b"", None),
         (struct.pack("<Q", len(TREE)), None),
         (struct.pack("<Q", 4), "the header counts 4 znodes, the chunks have 5"),
-        (struct.pack("<QB", len(TREE), 1), "has more bytes than its 0 znodes take"),
+        (struct.pack("<QB", len(TREE), 1), "has more content than 0 znodes"),
         (b"\x05\x00", "its end is cut off"),
     ],
 )

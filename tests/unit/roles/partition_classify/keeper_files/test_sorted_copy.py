@@ -93,8 +93,8 @@ def test_progress_is_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         (tree_of("/a", "/a")[:3] + tree_of("/a")[2:], "the znode /a is present twice"),
         (tree_of("/a", "/b/c"), "the parent of the znode /b/c is missing"),
         (tree_of("/a")[1:], "the root is missing"),
-        (tree_of("/a", "/a/b")[:3], "the znode /a should have 1 children, but 0 are"),
-        (tree_of("/z", "/z/b")[:3], "the znode /z should have 1 children, but 0 are"),
+        (tree_of("/a", "/a/b")[:3], "the znode /a should have 1 children, but has 0"),
+        (tree_of("/z", "/z/b")[:3], "the znode /z should have 1 children, but has 0"),
     ],
 )
 def test_znodes_that_are_no_tree_are_refused(znodes: list[KeeperZnode], message: str, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_znodes_that_are_no_tree_are_refused(znodes: list[KeeperZnode], message:
 
 def test_renamed_snapshot_is_refused(tmp_path: Path) -> None:
     path = KeeperSnapshotFile(index=5).write(tmp_path, tree_of("/a"))
-    with pytest.raises(DamagedFile, match="the last log entry is 5, unlike in the name of the file"):
+    with pytest.raises(DamagedFile, match="the last log entry in the snapshot is 5, unlike"):
         copied(path, tmp_path / "copy")
 
 

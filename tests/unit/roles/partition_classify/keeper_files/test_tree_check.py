@@ -19,7 +19,7 @@ TREE = [("/", 2), ("/a", 2), ("/a/b", 0), ("/a/c", 1), ("/a/c/d", 0), ("/a-b", 0
 
 def check(znodes: list[tuple[str, int]]) -> None:
     """Check these paths with the numbers of children of their stats."""
-    tree = TreeCheck(Path("snapshot_7.bin"), 99)
+    tree = TreeCheck(Path("snapshot_7.bin"))
     keys = ["" if path == "/" else path.replace("/", "\0") for path, _children in znodes]
     for key, (_path, children) in zip(keys, znodes, strict=True):
         tree.take(ZnodeEntry(key.encode(), children, b"", b""))
@@ -36,17 +36,17 @@ def test_tree_is_accepted() -> None:
         (0, [], "the root is missing"),
         (1, [], "the parent of the znode /a/b is missing"),
         (3, [], "the parent of the znode /a/c/d is missing"),
-        (2, [], "the znode /a should have 2 children, but 1 are"),
-        (4, [], "the znode /a/c should have 1 children, but 0 are"),
+        (2, [], "the znode /a should have 2 children, but has 1"),
+        (4, [], "the znode /a/c should have 1 children, but has 0"),
         (2, [("/a/b", 0), ("/a/b", 0)], "the znode /a/b is present twice"),
-        (2, [("/a/b", 1)], "the znode /a/b should have 1 children, but 0 are"),
-        (5, [("/a-b", 3)], "the znode /a-b should have 3 children, but 0 are"),
+        (2, [("/a/b", 1)], "the znode /a/b should have 1 children, but has 0"),
+        (5, [("/a-b", 3)], "the znode /a-b should have 3 children, but has 0"),
     ],
 )
 def test_contradiction_is_refused(position: int, replaced: list[tuple[str, int]], message: str) -> None:
     with pytest.raises(DamagedFile) as error:
         check([*TREE[:position], *replaced, *TREE[position + 1 :]])
-    assert error.value.message == f"snapshot_7.bin: {message} in the snapshot, which ends at byte 99"
+    assert error.value.message == f"snapshot_7.bin: {message}"
     assert not error.value.is_cut_off
 
 
