@@ -5,10 +5,10 @@
 """The chunked form of a snapshot: a table of chunks, each compressed with zstd by itself.
 
 Magic ``CKFS``, version (1 byte), number of chunks (8 bytes). Then for each chunk its type (1 byte), offset in
-the file, size, and number of znodes (8 bytes each). The first chunk has the header, the last one the
-sessions, those between them the znodes.
+the file, size, and number of znodes (8 bytes each). The first chunk has the header, the last chunk the
+sessions, all other chunks the znodes.
 
-So it stands in ClickHouse's pull request 107884, which was closed; no release is known to write it.
+Source of this layout: ClickHouse's pull request 107884, which was closed. No release is known to write it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_CHUNKS = 1 << 20
 
 
 class Chunk(NamedTuple):
-    """A range of the file, in bytes, that is compressed by itself."""
+    """A range of the file, in bytes, with its own zstd frame."""
 
     kind: int
     offset: int
@@ -90,7 +90,7 @@ def _cut_off(path: Path, at: int) -> DamagedFile:
 
 
 class _Range(io.RawIOBase):
-    """The bytes of one chunk as a file."""
+    """The bytes of a chunk as a file."""
 
     def __init__(self, file: IO[bytes], chunk: Chunk) -> None:
         super().__init__()

@@ -6,8 +6,8 @@
 
 - zstd, in one frame or in several, as Keeper writes by default. A frame may have a checksum, which is
   verified.
-- Blocks of ClickHouse with LZ4. Each has a CityHash128 of its bytes, which is **not** verified: that takes
-  minutes for each GB without a library. Damage is noticed only if it breaks LZ4 or the layout of the content.
+- Blocks of ClickHouse with LZ4. The CityHash128 of each block is **not** verified: Python needs minutes for
+  each GB. Damage is noticed only if LZ4 or the layout of the content breaks.
 - Not compressed, as after ``zstd -d``.
 - Chunks, see `chunks`.
 """
@@ -77,7 +77,7 @@ def compression_of(file: IO[bytes], path: Path) -> Compression:
 def opened_stream(file: IO[bytes], path: Path, compression: Compression) -> ByteStream:
     """Return the decompressed content from the position of the file on. Errors: see `read_content`."""
     if compression is Compression.ZSTD:
-        # PyArrow reads frames one after another, and reports a frame that does not end.
+        # PyArrow reads all frames, and reports an unfinished frame.
         stream: ByteStream = _arrow(path).CompressedInputStream(file, "zstd")
         return stream
     if compression is Compression.LZ4_BLOCKS:
@@ -94,7 +94,7 @@ def read_content(stream: ByteStream, size: int, path: Path, at: int) -> bytes:
     try:
         return stream.read(size)
     except OSError as error:
-        # PyArrow raises OSError without a number of the operating system for content that it cannot read.
+        # For corrupt content PyArrow raises OSError without an error number of the operating system.
         if error.errno is not None:
             raise unreadable(path, error) from error
         is_cut_off = "Truncated" in str(error)

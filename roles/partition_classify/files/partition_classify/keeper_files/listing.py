@@ -30,10 +30,10 @@ class KeeperSnapshot(NamedTuple):
 
 
 def keeper_snapshots(folder: DataFolder) -> tuple[KeeperSnapshot, ...]:
-    """Return the finished snapshots, newest first; none if the folder has no snapshot of Keeper.
+    """Return the finished snapshots, newest first; empty for a folder without snapshots of Keeper.
 
-    ``data_dir`` may be such a file, its folder, or the parent of a folder ``snapshots`` with it. A member of
-    ZooKeeper, which has a subfolder version-2, has none.
+    ``data_dir`` may be a snapshot, the folder with the snapshots, or the parent of a folder ``snapshots``.
+    Folders with a subfolder version-2 belong to ZooKeeper.
 
     Raises EnsembleError if all snapshots are unfinished, for a ``data_log_dir``, and for unreadable folders.
     """

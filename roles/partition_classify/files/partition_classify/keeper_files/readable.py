@@ -29,9 +29,9 @@ _COPY = "partition_classify_keeper"
 def readable_folders(
     folders: Sequence[DataFolder], log: Callable[[str], None], *, older_snapshot: bool = False
 ) -> Iterator[tuple[DataFolder, ...]]:
-    """Return the folders; in place of one with snapshots of Keeper, the folder of a sorted copy.
+    """Replace each folder with snapshots of Keeper by the folder of a sorted copy; return all folders.
 
-    The copies exist during the block. One that a killed run left is removed by the next run.
+    The copies exist during the block. The next run removes the copies of a killed run.
 
     log: receives lines for people.
     older_snapshot: skip damaged snapshots of Keeper, and read the newest undamaged one. Without a log an
@@ -46,7 +46,7 @@ def readable_folders(
 
 
 def place_of_copy(folder: DataFolder) -> Path:
-    """Return the folder that sorted copies of this folder are written to."""
+    """Return the parent folder of the sorted copies."""
     return Path(folder.sorted_dir or tempfile.gettempdir())
 
 

@@ -4,10 +4,10 @@
 
 """Sorts a snapshot of Keeper into the files of a ZooKeeper member.
 
-A snapshot of Keeper has its znodes in no order, so a table's znodes lie all over the file. The copy has them
-as a tree is walked, in the format of a snapshot of ZooKeeper 3.9. Everything that reads files of ZooKeeper
-reads the copy, also in ranges and by several tasks. A snapshot of Keeper is complete at one transaction, so
-the log of the copy is empty.
+The znodes of a snapshot of Keeper have no order, so the znodes of a table lie all over the file. The copy has
+the order of a tree walk and the format of a snapshot of ZooKeeper 3.9. All readers of ZooKeeper's files read
+the copy, also in ranges and in several tasks. A snapshot of Keeper is complete at one transaction, so the log
+of the copy is empty.
 """
 
 from __future__ import annotations
@@ -49,8 +49,10 @@ def write_sorted_copy(
     Takes as many bytes there as the content of the snapshot, and twice as many until it is finished.
     log: receives lines with the progress. run_bytes: see `sorted_entries`.
 
-    Raises DamagedFile for a damaged or unknown snapshot, EnsembleError for one that cannot be read or changes
-    meanwhile, and OSError for a copy that cannot be written.
+    Raises:
+        DamagedFile: the snapshot is damaged or of an unknown format.
+        EnsembleError: the snapshot cannot be read, or changed meanwhile.
+        OSError: the copy cannot be written.
     """
     before = _state(snapshot.path)
     data = folder / VERSION

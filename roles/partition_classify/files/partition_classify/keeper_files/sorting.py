@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sorts entries that do not fit into memory: sorted runs go to a file, and are merged from there."""
+"""Sorts more entries than fit into memory: writes sorted runs to a file, and merges the runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 RUN_BYTES = 64 << 20
-"""Bytes of the entries that are sorted at once. They take twice the memory while they are sorted."""
+"""Bytes of the entries of a run. A run takes twice the memory while it is sorted and written."""
 
 _BLOCK_BYTES = 64 << 10
 _OBJECT_BYTES = 48
@@ -25,8 +25,8 @@ _LENGTH = "I"
 def sorted_entries(entries: Iterable[bytes], folder: Path, run_bytes: int = RUN_BYTES) -> Iterator[bytes]:
     """Yield the entries in ascending order.
 
-    folder: for the temporary file, which takes as many bytes as the entries. It has no name, so it
-        disappears with the process. Entries of one run need no file.
+    folder: for the temporary file, as large as all entries. The file has no name, so it disappears with the
+        process. The entries of a single run need no file.
     run_bytes: memory for entries.
 
     Memory beside ``run_bytes``: a block of 64 KiB, or of the largest entry, for each run. Raises OSError.

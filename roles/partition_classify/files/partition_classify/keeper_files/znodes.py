@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fast loop over the znodes of a snapshot of Keeper, which have no order.
+"""Fast loop over the unordered znodes of a snapshot of Keeper.
 
 Layout of a znode, numbers little-endian: path, data, ACL id, stat, number of children, pzxid, counter of
-sequential children. Fields that some versions have besides are skipped; see `_TAILS`.
+sequential children. Further fields of some versions are skipped; see `_TAILS`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TAILS = (
     "<8xqqqqiiiqiq4x",
     *["<4xqqqqiiiqiq8x"] * 3,
 )
-"""What follows the data in each version of the format, without ACL. Version 0 has the ACL list before it."""
+"""Fields after the data in each version of the format. Version 0 has an ACL list before these fields."""
 
 _FIRST_WITH_TTL = 8
 _TTL_BYTES = 8
@@ -42,7 +42,7 @@ _STAT = struct.Struct(">8xqqqqiiiqqi")
 
 
 class ZnodeEntry(NamedTuple):
-    """A znode that is unpacked again.
+    """A znode, unpacked.
 
     key: the path, with a zero byte for each slash; empty for the root. Keys sort as a tree is walked: what is
         below a znode directly follows the znode.
@@ -75,8 +75,7 @@ class ZnodeReader:
     def entries(self, number: int) -> Iterator[bytes]:
         """Yield the next ``number`` znodes. Raises DamagedFile.
 
-        Signs of damage are a path that is none of a znode, and a change after the last transaction of the
-        snapshot.
+        Signs of damage are an invalid path, and a change after the last transaction of the snapshot.
         """
         while number:
             buffered = self._buffered(number)
