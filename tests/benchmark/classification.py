@@ -78,9 +78,7 @@ class Scene:
         Raises:
             RuntimeError: it failed, or not every znode was counted.
         """
-        arguments = {"source": source, "hot": self.sources[source]}
-        answer = _run([sys.executable, "-m", "benchmark.measured_census"], {}, json.dumps(arguments))
-        measured = CensusMeasurement(**json.loads(answer))
+        measured = measured_census(source, self.sources[source])
         if measured.znodes <= self.tree.parts:
             raise RuntimeError(f"{measured.znodes} znodes were counted, and {self.tree.parts} are of parts")
         return measured
@@ -112,6 +110,13 @@ class Scene:
         seconds = time.perf_counter() - begin
         digest = read_plan(plan).header.rows_digest
         return Classification(source, cores, self.tree.parts, became, seconds, digest)
+
+
+def measured_census(source: str, hot: Mapping[str, Any]) -> CensusMeasurement:
+    """Count all znodes of hot in one process. Raises RuntimeError if it fails."""
+    arguments = {"source": source, "hot": hot}
+    answer = _run([sys.executable, "-m", "benchmark.measured_census"], {}, json.dumps(arguments))
+    return CensusMeasurement(**json.loads(answer))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from unittest.mock import patch
@@ -58,6 +59,10 @@ class MadeUp:
     def description(self) -> str:
         """What the header of the plan says was read."""
         return f"made up: {self.rows} rows"
+
+    def opened(self) -> AbstractContextManager[MadeUp]:
+        """Nothing to prepare."""
+        return nullcontext(self)
 
     def reader(self, tasks_at_once: int) -> MadeUpReader:
         """What makes the inventory, with the columns of GROUP_SCHEMA."""

@@ -37,6 +37,8 @@ class CensusMeasurement:
     peak_rss_mb: float
     idle_rss_mb: float
     """Before the census."""
+    cpu_seconds: float
+    """Of the processor, which do not depend on what else runs."""
 
 
 def main() -> None:
@@ -47,9 +49,10 @@ def main() -> None:
 def measure(source: str, hot: Mapping[str, Any]) -> CensusMeasurement:
     """Count all znodes."""
     idle = memory_mb("VmRSS")
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), time.process_time()
     znodes = _census(source, hot).total.znodes
-    return CensusMeasurement(znodes, time.perf_counter() - begin, memory_mb("VmHWM"), idle)
+    seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - cpu
+    return CensusMeasurement(znodes, seconds, memory_mb("VmHWM"), idle, cpu_seconds)
 
 
 def _census(source: str, hot: Mapping[str, Any]) -> Census:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The parsers of files: policies, snapshots and logs of a ZooKeeper server, backups of repairs, merges."""
+"""The parsers of files: policies, snapshots and logs of ZooKeeper and Keeper, backups of repairs, merges."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import redirect_stderr
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,6 +26,7 @@ from partition_classify.sources.snapshot import SnapshotReader
 from partition_classify.zookeeper_files.folders import DataFolder
 from support.classify.members import rows_of
 from support.files import log_files as log
+from support.files.keeper_snapshots import COMPRESSIONS, INDEX, KeeperSnapshotFile, KeeperZnode, with_children
 from support.files.log_files import LogWriter
 from support.files.snapshot_files import GeneratedTree, SnapshotWriter, write_generated
 
@@ -66,6 +68,16 @@ _MERGES = [
     ),
     MergeFigures("/tables/é", "all", "OPTIMIZE TABLE … PARTITION ID 'all' FINAL", 4, 2, 1 << 40),
 ]
+_KEEPER_TREE = with_children(
+    KeeperZnode(path, data, ttl=ttl)
+    for path, data, ttl in (
+        (b"/", b"", None),
+        (b"/tables", b"", None),
+        (b"/tables/a", b"x" * 200, None),
+        (b"/tables/a/log", b"", 60_000),
+        (b"/" + b"long" * 50, b"data", None),
+    )
+)
 _SEAL = 8 + 4 + 1
 _END_OF_RECORDS = 4 + 1
 
@@ -82,6 +94,11 @@ def file_targets() -> list[Target]:
         _target("records of a sealed snapshot", [_records()], _read_records),
         _target("census of a sealed snapshot", [_records()], _count_records),
         _target("log file", [_log()], _read_log),
+        *(
+            _target(f"snapshot of Keeper, {each or 'plain'}", _keeper_files(each), _read_keeper)
+            for each in COMPRESSIONS
+        ),
+        _target("older snapshots of Keeper", [_keeper(version) for version in range(8)], _read_keeper),
         *(
             _target(f"transaction of type {kind}", [body], _read_transaction(kind))
             for kind, body in _OPERATIONS
@@ -167,6 +184,21 @@ def _log() -> bytes:
 
 def _read_log(data: bytes) -> object:
     return _read_snapshot(_WHOLE, log_file=data)
+
+
+def _keeper(version: int, compression: str = "") -> bytes:
+    return KeeperSnapshotFile(version, compression).encoded(_KEEPER_TREE)
+
+
+def _keeper_files(compression: str) -> list[bytes]:
+    file = KeeperSnapshotFile(9, compression)
+    return [file.encoded(_KEEPER_TREE), replace(file, has_cluster=False, sessions={}).encoded(_KEEPER_TREE)]
+
+
+def _read_keeper(data: bytes) -> object:
+    with TemporaryDirectory() as name, redirect_stderr(io.StringIO()):
+        (Path(name) / f"snapshot_{INDEX}.bin").write_bytes(data)
+        return json.dumps(census_of({"files": {"data_dir": name, "sorted_dir": name}}))
 
 
 def _read_transaction(kind: int) -> Callable[[bytes], object]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark import bench_modern, bench_reading, bench_twin
+from benchmark import bench_keeper, bench_modern, bench_reading, bench_twin
 from benchmark.bench_classification import print_classifications, require_one_plan
 from benchmark.bench_effect import measure, picture, print_effects, tables_for
 from benchmark.bench_growth import measure as measure_growth, picture as growth_picture
@@ -238,3 +238,20 @@ def test_moves_between_twins_are_measured(
     told = capsys.readouterr().out
     assert f"{measured.after.znodes:,}" in told
     assert f"{max(seconds for way in measured.there for seconds in way.twice):.3f} s (worst)" in told
+
+
+def test_a_census_of_keeper_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench_keeper.write(tmp_path, 2_000) > 10_000
+    measured = bench_keeper.measure(tmp_path, 1)
+    assert set(measured) == {*bench_keeper.KINDS}
+    (keeper,) = measured["Keeper"]
+    assert keeper.znodes > 2_000
+    assert keeper.peak_rss_mb > keeper.idle_rss_mb > 0
+    bench_keeper.report(measured)
+    assert f"Keeper: {keeper.znodes:,} znodes" in capsys.readouterr().out
+
+    bench_keeper.write(tmp_path / "zookeeper" / "more", 4_000)
+    (tmp_path / "snapshot_2000.bin.zstd").unlink()
+    (tmp_path / "zookeeper" / "more" / "snapshot_2000.bin.zstd").rename(tmp_path / "snapshot_2000.bin.zstd")
+    with pytest.raises(RuntimeError, match="the censuses count"):
+        bench_keeper.measure(tmp_path, 1)

@@ -19,6 +19,8 @@ from kazoo.client import KazooClient
 
 from support.ansible.calls import PlaybookRun, run_playbook
 from support.ansible.role_runs import changed, summary
+from support.files.keeper_snapshots import KeeperSnapshotFile, write_generated_keeper
+from support.files.snapshot_files import GeneratedTree
 from support.html_page import Page, check_page
 from support.memory.tables import TableOptions, build_table, read_tree
 from support.servers.zookeeper import Ensemble
@@ -98,6 +100,23 @@ def test_a_running_ensemble_and_its_files_give_the_same(censuses: Censuses) -> N
     assert {name: by_files[name] for name in same} == {name: by_session[name] for name in same}
     assert changed(censuses.run("--check", **files)) == 0
     assert read_tree(censuses.client) == before
+
+
+def test_a_snapshot_of_keeper_gives_the_same_as_the_tree_of_zookeeper(
+    tmp_path: Path, censuses: Censuses
+) -> None:
+    tree = GeneratedTree(shard_paths=2, parts=80, partitions=5)
+    write_generated_keeper(tmp_path / "keeper", tree, KeeperSnapshotFile())
+    found = []
+    for folder in (tmp_path / "keeper", tmp_path / "keeper" / "zookeeper"):
+        run = censuses.run(
+            files={"data_dir": str(folder), "sorted_dir": str(tmp_path)}, python=sys.executable
+        )
+        assert changed(run) == 0
+        found.append(json.loads(censuses.written["json"].read_text()))
+    assert found[0] == found[1]
+    assert found[0]["znodes"] > tree.parts
+    assert not list(tmp_path.glob(".partition_classify*"))
 
 
 def test_exactly_one_source_has_to_be_given(censuses: Censuses) -> None:

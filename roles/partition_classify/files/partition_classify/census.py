@@ -4,6 +4,8 @@
 
 """Census of an ensemble from the files of one member: ``python census.py SETTINGS``, without Spark.
 
+The member is one of ZooKeeper or of ClickHouse Keeper.
+
 SETTINGS is a file with a JSON object: ``files``, as for the classification, and the options of the module
 census_info, including ``clickhouse``.
 """
@@ -24,7 +26,8 @@ from olap_partmove._partmove.errors import EnsembleError
 from olap_partmove._partmove.formats.layout import check_shard_path
 from olap_partmove._partmove.tree.paths import DEFAULT_ROOT
 
-from .programs import folder_of, log_skipped_snapshot, run
+from .keeper_files.readable import readable_folders
+from .programs import folder_of, log_message, log_skipped_snapshot, run
 from .zookeeper_files.folders import DataFolder
 from .zookeeper_files.member import NOT_IN_SNAPSHOT, MemberFiles, TreeReader, choose_member
 from .zookeeper_files.replay import LogReplay
@@ -38,11 +41,16 @@ _SETTINGS = frozenset({"files", "clickhouse", "coordination_root", "ddl_path", *
 
 
 def take_census(folder: DataFolder, places: Places) -> Census:
-    """Count every znode below the chroot, as of the last logged transaction.
+    """Count every znode below the chroot, as of the last logged transaction, or of a snapshot of Keeper.
 
-    Reads snapshot and log twice each. Memory: the census, and the log changes. Raises EnsembleError for
-    unusable files.
+    Reads snapshot and log twice each. Memory: the census, the log changes, and what `sorted_entries` needs.
+    Raises EnsembleError for unusable files.
     """
+    with readable_folders([folder], log_message) as (readable,):
+        return _count(readable, places)
+
+
+def _count(folder: DataFolder, places: Places) -> Census:
 
     def scan_tables(scan: SnapshotScan, log: LogReplay) -> tuple[tuple[str, ...], int]:
         tables = find_tables(scan, log, folder, "/")
@@ -61,7 +69,7 @@ def take_census(folder: DataFolder, places: Places) -> Census:
             census.take(below, data, (ctime, mtime), owner)
     if not census.total.znodes:
         raise EnsembleError(
-            f"There is no znode {folder.chroot} in {folder.data_dir}", remedy="Correct the chroot"
+            f"There is no znode {folder.chroot} in {folder.place}", remedy="Correct the chroot"
         )
     return census
 

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -33,7 +33,7 @@ from .policy.decisions import UNREAD, Separation
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, misfits_of, refuse_misfits
 from .policy.transforms import known_partitions
-from .preflight import check_host
+from .preflight import check_host, check_shared_copies
 from .progress import StageProgress, log_failure, log_line
 from .report.files import prepare_report, report_place, write_report
 from .report.merges import all_merges
@@ -103,16 +103,43 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     other = read_policy(arguments.compare_policy) if arguments.compare_policy else None
     _check_moment(arguments)
     source = source_of(arguments)
-    servers = servers_of(arguments)
+    servers_of(arguments)
     _check_places(arguments)
     check_python()
     settings = given_settings()
+    check_shared_copies(files_of(arguments), settings)
     if not arguments.hand_over:
         # The cluster provides memory and disks of a driver in the cluster.
         check_host(arguments.plan, files_of(arguments), settings)
     replaced = _header_of(arguments.plan)
     before = _header_of(arguments.previous) if arguments.previous else replaced
-    inventory = DistributedRead(source.reader(tasks_at_once(settings)), GROUP_SCHEMA)
+    with source.opened() as opened:
+        outcome = _decide(arguments, opened, policy, other)
+    log_line(f"wrote {outcome.header.rows} rows to {arguments.plan}")
+    report = report_place(arguments.report)
+    summary = summary_of(arguments.plan, outcome.header, before, outcome.findings, report)
+    runs = None if outcome.history is None else [run._asdict() for run in outcome.history]
+    return summary | {"comparison": outcome.comparison, "history": runs}
+
+
+class _Outcome(NamedTuple):
+    """What a run found and wrote.
+
+    comparison: None without another policy. history: the results of all runs, None without a data set.
+    """
+
+    header: PlanHeader
+    findings: PlanFindings
+    comparison: dict[str, Any] | None
+    history: list[EarlierRun] | None
+
+
+def _decide(
+    arguments: argparse.Namespace, source: InventorySource, policy: Policy, other: Policy | None
+) -> _Outcome:
+    """Read the source in a session, decide, and write the outputs."""
+    inventory = DistributedRead(source.reader(tasks_at_once(given_settings())), GROUP_SCHEMA)
+    servers = servers_of(arguments)
     spark = make_session()
     try:
         _check_cluster(spark, arguments.parquet)
@@ -130,13 +157,9 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
         judged = rows.where(F.col("action") != UNREAD)
         comparison = _compare_policies(judged, known, other) if other else None
         header, history = _write(judged, policy, source, arguments, findings, comparison)
+        return _Outcome(header, findings, comparison, history)
     finally:
         stop_session(spark)
-    log_line(f"wrote {header.rows} rows to {arguments.plan}")
-    report = report_place(arguments.report)
-    summary = summary_of(arguments.plan, header, before, findings, report)
-    runs = None if history is None else [run._asdict() for run in history]
-    return summary | {"comparison": comparison, "history": runs}
 
 
 def _compare_policies(rows: DataFrame, known: DataFrame, other: Policy) -> dict[str, Any]:

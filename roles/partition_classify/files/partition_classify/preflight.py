@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olap_partmove._partmove.census.report import size
-from olap_partmove._partmove.errors import PartMoveError, PlanError
+from olap_partmove._partmove.errors import EnsembleError, PartMoveError, PlanError
 
+from .keeper_files.listing import keeper_snapshots
+from .keeper_files.readable import place_of_copy
 from .progress import log_line
 from .session import tasks_at_once
 from .zookeeper_files.folders import DataFolder, list_files
@@ -53,6 +55,22 @@ def check_host(plan: Path, files: Sequence[DataFolder], settings: Mapping[str, s
     check_memory(settings, memory_of())
     if settings.get("spark.master", "").startswith("local"):
         warn_of_low_space(local_folders(settings), bytes_of_snapshots(files))
+
+
+def check_shared_copies(files: Iterable[DataFolder], settings: Mapping[str, str]) -> None:
+    """Raise EnsembleError if executors of a cluster could not read the sorted copy of a Keeper snapshot.
+
+    files, settings: see `check_host`.
+    """
+    if settings.get("spark.master", "local").startswith("local"):
+        return
+    for folder in files:
+        if not folder.sorted_dir and keeper_snapshots(folder):
+            raise EnsembleError(
+                f"{folder.data_dir} has a snapshot of ClickHouse Keeper, whose sorted copy the executors of a"
+                f" cluster need, but the driver would write it to {place_of_copy(folder)} of its own host",
+                remedy="Give a folder that all of them have at the same path as sorted_dir",
+            )
 
 
 def check_memory(settings: Mapping[str, str], memory: HostMemory | None) -> None:
@@ -121,7 +139,7 @@ def bytes_of_snapshots(folders: Iterable[DataFolder]) -> int:
 
     Raises EnsembleError for folders without files.
     """
-    newest = [list_files(folder).snapshots[0].path for folder in folders]
+    newest = [(keeper_snapshots(folder) or list_files(folder).snapshots)[0].path for folder in folders]
     return sum(path.stat().st_size for path in newest if path.exists())
 
 

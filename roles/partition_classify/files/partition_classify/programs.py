@@ -34,10 +34,10 @@ def run(program: Program, argv: Sequence[str], description: str) -> int:
     try:
         result = program(_settings(path))
     except PartMoveError as error:
-        _log(str(error))
+        log_message(str(error))
         return 1
     except OSError as error:
-        _log(f"{error.filename}: {error.strerror}.")
+        log_message(f"{error.filename}: {error.strerror}.")
         return 1
     json.dump(result, sys.stdout)
     sys.stdout.write("\n")
@@ -54,7 +54,12 @@ def folder_of(files: object) -> DataFolder:
 
 def log_skipped_snapshot(error: DamagedFile) -> None:
     """Log the error of a skipped snapshot."""
-    _log(f"{error.message}; an older snapshot is read instead")
+    log_message(f"{error.message}; an older snapshot is read instead")
+
+
+def log_message(message: str) -> None:
+    """Write one line for people on stderr."""
+    sys.stderr.write(f"partition_classify: {message}\n")
 
 
 def _settings(path: Path) -> Mapping[str, Any]:
@@ -65,7 +70,3 @@ def _settings(path: Path) -> Mapping[str, Any]:
             f"{path} is no JSON object: {error}",
             remedy="Give a file with the settings",
         ) from error
-
-
-def _log(message: str) -> None:
-    sys.stderr.write(f"partition_classify: {message}\n")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Extracts part znodes from a ZooKeeper member's files, for a repair, without Spark.
+"""Extracts part znodes from the files of a member of ZooKeeper or Keeper, for a repair, without Spark.
 
 ``python registrations.py SETTINGS``. SETTINGS is a file with a JSON object: ``files`` of one member, as for
 the classification; ``shard_paths``; and ``dest``, the output file.
@@ -21,7 +21,8 @@ from olap_partmove._partmove.patched.repair.backup import SavedZnode
 from olap_partmove._partmove.patched.repair.registrations import encode_header
 from olap_partmove._partmove.records import TEXT, FieldType, Record, list_of
 
-from .programs import folder_of, log_skipped_snapshot, run
+from .keeper_files.readable import readable_folders
+from .programs import folder_of, log_message, log_skipped_snapshot, run
 from .zookeeper_files.folders import DataFolder
 from .zookeeper_files.member import NOT_IN_SNAPSHOT, TreeReader, choose_member
 from .zookeeper_files.nodes import StoredStat
@@ -42,11 +43,16 @@ _PARTS = "/parts/"
 
 
 def registrations_in(folder: DataFolder, shard_paths: Sequence[str]) -> Iterator[SavedZnode]:
-    """Yield the part znodes of the tables, as of the last logged transaction.
+    """Yield the part znodes of the tables, as of the last logged transaction, or of a snapshot of Keeper.
 
     Reads snapshot and log twice each, for any number of tables. Raises EnsembleError for unusable files,
     FormatError for an invalid shard path.
     """
+    with readable_folders([folder], log_message) as (readable,):
+        yield from _registrations_in(readable, shard_paths)
+
+
+def _registrations_in(folder: DataFolder, shard_paths: Sequence[str]) -> Iterator[SavedZnode]:
     tables = {f"{folder.chroot}{ShardLayout(path).path}".encode() for path in shard_paths}
     replicas_of = {table + _REPLICAS: table for table in sorted(tables)}
 

@@ -16,7 +16,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file 
 from support.ansible.calls import run_playbook, write_playbook
 from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role, role_variables
 from support.ansible.role_runs import changed
+from support.files.keeper_snapshots import KeeperSnapshotFile, write_generated_keeper
 from support.files.snapshot_files import GeneratedTree, write_generated
+from support.servers.spark_cluster import standalone_cluster
 
 __all__ = ["role"]
 
@@ -34,6 +36,47 @@ def test_files_of_the_ensembles_are_read_instead_of_them(role: Role, tmp_path: P
     rows = list(read_plan(role.plan).rows())
     assert [row.shard_path for row in rows] == sorted(tree.paths * tree.partitions)
     assert [row.state for row in rows] == ["COLD", "COLD", "HOT"] * tree.shard_paths
+
+
+def keeper_folders(role: Role, tree: GeneratedTree, **options: str) -> dict[str, Any]:
+    """Variables for snapshots of Keeper in place of the ensembles of the role."""
+    folders: dict[str, Any] = {"source": "zookeeper_snapshot", "root": tree.root}
+    for ensemble, first_zxid in (("hot", 1), ("cold", 2)):
+        folder = role.folder / ensemble
+        write_generated_keeper(folder, tree, KeeperSnapshotFile(), first_zxid=first_zxid)
+        folders[f"{ensemble}_files"] = [{"data_dir": str(folder), **options}]
+        del role.variables[f"partition_classify_{ensemble}"]
+    return folders
+
+
+def test_snapshot_of_keeper_is_read_on_this_host_and_on_a_cluster(role: Role, tmp_path: Path) -> None:
+    tree = GeneratedTree(shard_paths=2, parts=24, replicas=2, partitions=3, cold=1)
+    sorted_dir = tmp_path / "sorted"
+    sorted_dir.mkdir()
+    folders = keeper_folders(role, tree, sorted_dir=str(sorted_dir))
+    run = role.run(**folders)
+    assert changed(run) == 1
+    assert f"sorted {role.folder}/cold/snapshot_2000.bin.zstd" in run.output
+    rows = list(read_plan(role.plan).rows())
+    assert [row.shard_path for row in rows] == sorted(tree.paths * tree.partitions)
+    assert [row.state for row in rows] == ["COLD", "COLD", "HOT"] * tree.shard_paths
+    assert not list(sorted_dir.iterdir())
+
+    before = role.plan.read_bytes()
+    with standalone_cluster(tmp_path / "cluster") as master:
+        again = role.run(spark_master=master, **folders)
+    assert changed(again) == 0, again.told
+    assert role.plan.read_bytes() == before
+    assert not list(sorted_dir.iterdir())
+
+
+def test_cluster_needs_a_shared_folder_for_the_copy_of_keeper(role: Role) -> None:
+    """Nobody listens at the address of the master: the job ends before it asks for executors."""
+    run = role.run(spark_master="spark://127.0.0.1:1", **keeper_folders(role, GeneratedTree(1, 2, 1, 1)))
+    assert run.status != 0
+    assert "whose sorted copy the executors of a cluster need" in run.output
+    assert not role.plan.exists()
+    assert left_behind(run) == []
 
 
 def test_failure_of_the_job_is_shown_and_no_secret(role: Role) -> None:

@@ -19,11 +19,21 @@ from olap_partmove._partmove.errors import PartMoveError
 from partition_classify.census import census_of, main
 from support.classify.members import COMPRESSIONS, TREE
 from support.files import log_files as log
+from support.files.keeper_snapshots import (
+    COMPRESSIONS as KEEPER_COMPRESSIONS,
+    VERSIONS,
+    KeeperSnapshotFile,
+    KeeperZnode,
+    tree_of,
+    with_children,
+    write_generated_keeper,
+)
 from support.files.log_files import LogWriter
-from support.files.snapshot_files import NOW, write_generated
+from support.files.snapshot_files import NOW, GeneratedTree, write_generated
 from support.memory.synthetic import definition
 
 TABLE = f"{TREE.root}/0000/events"
+LARGER = GeneratedTree(shard_paths=3, parts=1200, partitions=5, cold=2, legacy=True)
 
 
 def counted(data_dir: Path, **settings: Any) -> dict[str, Any]:
@@ -131,4 +141,51 @@ def test_invalid_settings_are_refused(settings: dict[str, Any], message: str, tm
 def test_missing_chroot_is_refused(tmp_path: Path) -> None:
     write_generated(tmp_path, TREE)
     with pytest.raises(PartMoveError, match="There is no znode /none in"):
+        census_of({"files": {"data_dir": str(tmp_path), "chroot": "/none"}})
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        *(KeeperSnapshotFile(version, index=1000) for version in VERSIONS),
+        *(KeeperSnapshotFile(9, compression) for compression in KEEPER_COMPRESSIONS),
+    ],
+    ids=lambda file: f"{file.version}-{file.compression}",
+)
+@pytest.mark.parametrize("chroot", ["", "/clickhouse"])
+def test_census_of_keeper_is_that_of_the_same_tree_of_zookeeper(
+    file: KeeperSnapshotFile, chroot: str, tmp_path: Path
+) -> None:
+    write_generated_keeper(tmp_path, LARGER, file)
+    found = census_of({"files": {"data_dir": str(tmp_path), "chroot": chroot}})
+    assert found == census_of({"files": {"data_dir": str(tmp_path / "zookeeper"), "chroot": chroot}})
+    assert kinds_of(found)["part_child"] == 2 * LARGER.parts
+
+
+def test_znodes_of_keeper_itself_are_counted(tmp_path: Path) -> None:
+    znodes = tree_of("/kafka", "/kafka/a", "/clickhouse", "/clickhouse/sessions")
+    ephemeral = KeeperZnode(b"/clickhouse/x", owner=5)
+    container, expiring = KeeperZnode(b"/kafka/b", owner=-(2**63)), KeeperZnode(b"/kafka/c", ttl=60_000)
+    znodes = with_children([*znodes, ephemeral, container, expiring])
+    KeeperSnapshotFile(9).write(tmp_path / "snapshots", znodes)
+    result = counted(tmp_path)
+    assert kinds_of(result) == {"other": 5, "folder": 2, "server": 1, "keeper": 1}
+    assert result["ephemerals"] == 1
+
+
+def test_damaged_snapshot_of_keeper_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = KeeperSnapshotFile(6, tail=b"x").write(tmp_path / "keeper", tree_of("/a"))
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps({"files": {"data_dir": str(path)}}))
+    assert main([str(settings)]) == 1
+    *_progress, failure = capsys.readouterr().err.splitlines()
+    assert f"{path}: unknown bytes follow the sessions at byte" in failure
+    assert "csnp makes a new one" in failure
+
+
+def test_missing_chroot_in_keeper_is_named_by_the_given_folder(tmp_path: Path) -> None:
+    KeeperSnapshotFile().write(tmp_path, tree_of("/a"))
+    with pytest.raises(PartMoveError, match=f"There is no znode /none in {tmp_path}"):
         census_of({"files": {"data_dir": str(tmp_path), "chroot": "/none"}})

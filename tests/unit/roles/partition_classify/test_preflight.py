@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from partition_classify.preflight import (
     bytes_of,
     bytes_of_snapshots,
     check_memory,
+    check_shared_copies,
     check_space_for_plan,
     free_bytes,
     local_folders,
@@ -23,6 +25,7 @@ from partition_classify.preflight import (
     warn_of_low_space,
 )
 from partition_classify.zookeeper_files.folders import DataFolder
+from support.files.keeper_snapshots import KeeperSnapshotFile, tree_of
 from support.files.snapshot_files import GeneratedTree, write_generated
 
 GIB = 1 << 30
@@ -140,3 +143,24 @@ def test_space_for_a_plan_beside_the_existing_one(tmp_path: Path) -> None:
         check_space_for_plan(plan)
     assert str(error.value).startswith(f"{plan}: the new plan is written beside the old plan of 8.8 TB")
     assert str(error.value).endswith("Free some space, or give a path on another disk.")
+
+
+def test_newest_snapshot_of_keeper_counts(tmp_path: Path) -> None:
+    for index in (8, 9):
+        path = KeeperSnapshotFile(index=index).write(tmp_path, tree_of("/a"))
+    path.write_bytes(b"12345")
+    assert bytes_of_snapshots([DataFolder("hot", str(tmp_path))]) == 5
+
+
+def test_executors_need_a_shared_copy_of_keeper(tmp_path: Path) -> None:
+    keeper = DataFolder("hot", str(tmp_path / "keeper"))
+    KeeperSnapshotFile().write(tmp_path / "keeper", tree_of("/a"))
+    zookeeper = DataFolder("cold", str(tmp_path / "zookeeper"))
+    write_generated(tmp_path / "zookeeper", GeneratedTree(shard_paths=1, parts=10))
+    cluster = {"spark.master": "spark://a:7077"}
+    with pytest.raises(EnsembleError, match="whose sorted copy the executors of a cluster need") as error:
+        check_shared_copies([zookeeper, keeper], cluster)
+    assert "sorted_dir" in error.value.remedy
+    check_shared_copies([zookeeper, replace(keeper, sorted_dir="/shared")], cluster)
+    for alone in ({}, {"spark.master": "local[2]"}):
+        check_shared_copies([keeper], alone)

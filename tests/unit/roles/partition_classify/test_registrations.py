@@ -23,6 +23,7 @@ from partition_classify.registrations import registrations_in, write_registratio
 from partition_classify.zookeeper_files.folders import DataFolder
 from support.classify.members import COMPRESSIONS, TREE
 from support.files import log_files as log
+from support.files.keeper_snapshots import KeeperSnapshotFile, write_generated_keeper
 from support.files.log_files import LogWriter
 from support.files.snapshot_files import write_generated
 
@@ -143,3 +144,10 @@ def test_invalid_settings_are_refused(tmp_path: Path, changes: dict[str, Any], p
     with pytest.raises(EnsembleError) as refusal:
         write_registrations(settings(tmp_path, **changes))
     assert refusal.value.message.startswith(problem)
+
+
+def test_part_znodes_of_a_snapshot_of_keeper(tmp_path: Path) -> None:
+    write_generated_keeper(tmp_path, TREE, KeeperSnapshotFile(7))
+    found = taken(tmp_path, THIRD, FIRST)
+    assert sorted(found) == sorted(taken(tmp_path / "zookeeper", THIRD, FIRST))
+    assert len(found) == TREE.parts * 2 // 3

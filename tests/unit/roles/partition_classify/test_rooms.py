@@ -15,7 +15,7 @@ import build_package
 PACKAGE = build_package.HERE / "partition_classify"
 # Each room imports itself and those before it. What is said on stderr may be said anywhere, and where Spark
 # runs may be asked anywhere, so these are first; the other files beside the rooms are the job, which is last.
-ROOMS = ("progress", "session", "zookeeper_files", "sources", "policy", "report", "job")
+ROOMS = ("progress", "session", "zookeeper_files", "keeper_files", "sources", "policy", "report", "job")
 
 
 def room_of(place: tuple[str, ...]) -> str:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,6 +26,8 @@ from olap_partmove._partmove.plan.origin import OriginZnode, read_origin
 from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import connect
 
+from ..keeper_files.readable import readable_folders
+from ..progress import log_line
 from ..zookeeper_files.folders import DataFolder, folders_of
 from ..zookeeper_files.origin import origin_of_files
 from .ensemble_size import EnsembleSize, size_of_files, size_of_live
@@ -44,6 +47,9 @@ class InventorySource(Protocol):
     @property
     def description(self) -> str:
         """Source named in the plan header, without credentials."""
+
+    def opened(self) -> AbstractContextManager[InventorySource]:
+        """Return the source to read from, during a block. Raises EnsembleError for unusable files."""
 
     def reader(self, tasks_at_once: int) -> DataSourceReader:
         """Return the inventory reader, with the columns of GROUP_SCHEMA.
@@ -73,6 +79,10 @@ class LiveSource:
         ensembles = [options_of(name, settings) for name, settings in self.connections.items()]
         where = " ".join(f"{each.name}={','.join(each.hosts)}{each.chroot}" for each in ensembles)
         return f"{LIVE} {where} root={self.root}"
+
+    def opened(self) -> AbstractContextManager[InventorySource]:
+        """Return the source itself."""
+        return nullcontext(self)
 
     def reader(self, tasks_at_once: int) -> InventoryReader:
         """Return the inventory reader; a rate limit also limits the number of sessions."""
@@ -110,40 +120,46 @@ class LiveSource:
 
 @dataclass(frozen=True)
 class SnapshotSourceFiles:
-    """Inventory from copied files of ensembles; the ensembles need not run."""
+    """Inventory from copied files of ensembles; the ensembles need not run.
 
-    folders: Mapping[str, Any]
+    folders: of ``hot``, and optionally of ``cold``.
+    """
+
+    folders: Mapping[str, Sequence[DataFolder]]
     root: str
     older_snapshot: bool
 
     @property
     def description(self) -> str:
         """The folders, and the root."""
-        labels = [
-            each.label for name, settings in self.folders.items() for each in folders_of(name, settings)
-        ]
+        labels = [each.label for folders in self.folders.values() for each in folders]
         return f"{SNAPSHOT} {' '.join(labels)} root={self.root}"
+
+    @contextmanager
+    def opened(self) -> Iterator[SnapshotSourceFiles]:
+        """Return a source that reads sorted copies of snapshots of Keeper, which exist during the block."""
+        every = [each for folders in self.folders.values() for each in folders]
+        with readable_folders(every, log_line, older_snapshot=self.older_snapshot) as found:
+            readable = {name: tuple(each for each in found if each.name == name) for name in self.folders}
+            yield replace(self, folders=readable)
 
     def reader(self, tasks_at_once: int) -> SnapshotReader:
         """Return the inventory reader. The number of tasks does not depend on ``tasks_at_once``."""
-        folders = {name: folders_of(name, settings) for name, settings in self.folders.items()}
         return SnapshotReader(
             self.root,
-            folders["hot"],
-            folders.get("cold", ()),
+            tuple(self.folders["hot"]),
+            tuple(self.folders.get("cold", ())),
             older_snapshot=self.older_snapshot,
             is_grouped=True,
         )
 
     def size_of_hot(self) -> EnsembleSize | None:
         """Return the size of the hot snapshots, without log changes. Reads the snapshots once more."""
-        folders = folders_of("hot", self.folders["hot"])
-        return size_of_files(folders, older_snapshot=self.older_snapshot)
+        return size_of_files(self.folders["hot"], older_snapshot=self.older_snapshot)
 
     def origin(self, paths: Sequence[str]) -> Sequence[OriginZnode]:
         """Return the topmost znodes at ``paths`` of each ensemble that has them."""
-        folders = folders_of("hot", self.folders["hot"])
-        return origin_of_files(folders, paths, older_snapshot=self.older_snapshot)
+        return origin_of_files(self.folders["hot"], paths, older_snapshot=self.older_snapshot)
 
 
 def source_of(arguments: argparse.Namespace) -> InventorySource:
@@ -151,9 +167,8 @@ def source_of(arguments: argparse.Namespace) -> InventorySource:
     connections = _connections(arguments.connections)
     given = {name: settings for name, settings in connections.items() if name in _ENSEMBLES}
     if arguments.source == SNAPSHOT:
-        for name, settings in given.items():
-            folders_of(name, settings)
-        return SnapshotSourceFiles(given, arguments.root, arguments.older_snapshot)
+        folders = {name: folders_of(name, settings) for name, settings in given.items()}
+        return SnapshotSourceFiles(folders, arguments.root, arguments.older_snapshot)
     for name, settings in given.items():
         options_of(name, settings)
     return LiveSource(given, arguments.root, arguments.sessions, arguments.znodes_per_second)

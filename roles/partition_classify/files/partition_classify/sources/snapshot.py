@@ -135,6 +135,9 @@ class SnapshotReader(DataSourceReader):
         )
         members = _members(tables)
         for member in members:
+            if member.folder.copy_of:
+                # Nothing is logged after a snapshot of Keeper; its sorting was reported.
+                continue
             log_line(f"{member.folder.label}: {member.snapshot.name} and the log up to 0x{member.until:x}")
         size = max(self.bytes_per_task, sum(map(_overhead_per_task, members)))
         slices = [each for table in tables for each in table_slices(table, size)]
@@ -155,7 +158,7 @@ class SnapshotReader(DataSourceReader):
             yield from record_batches(chain.from_iterable(rows for _slice, rows in _rows(partition.slices)))
 
     def _check_distinct(self) -> None:
-        folders = [Path(each.data_dir).resolve() for each in (*self.hot, *self.cold)]
+        folders = [Path(each.place).resolve() for each in (*self.hot, *self.cold)]
         for each in folders:
             if folders.count(each) > 1:
                 raise SameEnsemble(

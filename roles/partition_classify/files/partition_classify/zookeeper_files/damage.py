@@ -15,16 +15,18 @@ READ_LIVE = "Read the running ensemble (source zookeeper); files are read of Zoo
 
 
 class DamagedFile(EnsembleError):
-    """A ZooKeeper file that is torn, corrupt, or in an unknown format.
+    """A file of a member that is torn, corrupt, or in an unknown format.
 
-    offset: byte offset in the file; for compressed files, offset in the decompressed content.
+    offset: byte offset in the file; for compressed files, offset in the decompressed content. None where no
+        single place is wrong.
     is_cut_off: the bytes up to the offset are valid, as in a file still being written.
     """
 
     def __init__(
-        self, path: Path, offset: int, problem: str, *, remedy: str = "", is_cut_off: bool = False
+        self, path: Path, offset: int | None, problem: str, *, remedy: str = "", is_cut_off: bool = False
     ) -> None:
-        super().__init__(f"{path}: {problem} at byte {offset}", remedy=remedy or _COPY_AGAIN)
+        place = "" if offset is None else f" at byte {offset}"
+        super().__init__(f"{path}: {problem}{place}", remedy=remedy or _COPY_AGAIN)
         self.path = path
         self.offset = offset
         self.is_cut_off = is_cut_off

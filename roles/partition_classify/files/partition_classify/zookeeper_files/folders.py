@@ -18,7 +18,9 @@ from .damage import unreadable
 from .empty_tree import EMPTY_TREE
 from .wrong_folders import VERSION, check_folder, check_no_keeper, wrong_name
 
-_FOLDER = Settings(dict.fromkeys(("data_dir", "data_log_dir", "chroot"), TEXT), error=EnsembleError)
+_FOLDER = Settings(
+    dict.fromkeys(("data_dir", "data_log_dir", "chroot", "sorted_dir"), TEXT), error=EnsembleError
+)
 _SNAPSHOT = re.compile(r"snapshot\.([0-9a-f]{1,16})(?:\.gz|\.snappy)?")
 _LOG = re.compile(r"log\.([0-9a-f]{1,16})")
 # Suffix of files still being written.
@@ -32,15 +34,19 @@ class DataFolder:
     """Folders of one ensemble member, original or copied.
 
     name: the ensemble in messages, ``hot`` or ``cold``.
-    data_dir: the member's dataDir, parent of ``version-2``.
+    data_dir: the member's dataDir, parent of ``version-2``; or a folder with snapshots of ClickHouse Keeper.
     data_log_dir: the member's dataLogDir; ``""`` where the logs are in ``data_dir``.
     chroot: prefix of every znode path, ``""`` for none.
+    sorted_dir: folder for the sorted copy of a snapshot of Keeper; ``""`` for the temporary folder.
+    copy_of: the given folder, where ``data_dir`` is such a copy; otherwise ``""``.
     """
 
     name: str
     data_dir: str
     data_log_dir: str = ""
     chroot: str = ""
+    sorted_dir: str = ""
+    copy_of: str = ""
 
     def __post_init__(self) -> None:
         """Reject an empty data_dir and an invalid chroot."""
@@ -57,9 +63,14 @@ class DataFolder:
             )
 
     @property
+    def place(self) -> str:
+        """The folder that was given, for messages."""
+        return self.copy_of or self.data_dir
+
+    @property
     def label(self) -> str:
         """Ensemble, folder and chroot, for messages and plan headers: ``hot=/data:/chroot``."""
-        return f"{self.name}={self.data_dir}{':' if self.chroot else ''}{self.chroot}"
+        return f"{self.name}={self.place}{':' if self.chroot else ''}{self.chroot}"
 
 
 class ZxidFile(NamedTuple):

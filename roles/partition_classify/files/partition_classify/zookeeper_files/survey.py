@@ -84,7 +84,7 @@ def survey(
 def _duplicate_path(
     path: str, first: tuple[MemberFiles, FoundTable], second: tuple[MemberFiles, FoundTable]
 ) -> EnsembleError:
-    folders = " and ".join(member.folder.data_dir for member, _table in (first, second))
+    folders = " and ".join(member.folder.place for member, _table in (first, second))
     if first[1].origin == second[1].origin:
         return EnsembleError(
             f"{folders} belong to members of one ensemble: the same transaction created {path} in both",
@@ -98,8 +98,7 @@ def _duplicate_path(
 
 def _duplicate_in_cold(path: str, first: MemberFiles, second: MemberFiles) -> EnsembleError:
     return EnsembleError(
-        f"The shard path {path} is in two folders of cold, {first.folder.data_dir} and"
-        f" {second.folder.data_dir}",
+        f"The shard path {path} is in two folders of cold, {first.folder.place} and {second.folder.place}",
         remedy="Give one member of each ensemble",
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from olap_partmove._partmove.errors import EnsembleError
 
-from .damage import READ_LIVE, unreadable
+from .damage import unreadable
 
 VERSION = "version-2"
 """Subfolder of dataDir and dataLogDir with the files."""
@@ -40,12 +40,13 @@ def check_folder(folder: Path, setting: str) -> None:
 
 
 def check_no_keeper(folder: Path) -> None:
-    """Raise EnsembleError if the folder has files of ClickHouse Keeper."""
+    """Raise EnsembleError if the folder has files of ClickHouse Keeper in place of ZooKeeper's."""
     names = sorted(path.name for path in _entries(folder) if _KEEPER.fullmatch(path.name))
     if names:
         raise EnsembleError(
-            f"{folder} has files of ClickHouse Keeper, {names[0]}: only ZooKeeper's can be read",
-            remedy=READ_LIVE,
+            f"{folder} has files of ClickHouse Keeper, {names[0]}, but is not the folder of its snapshots",
+            remedy="Give the folder with snapshot_N.bin or snapshot_N.bin.zstd, its snapshot_storage_path;"
+            " logs of Keeper cannot be read",
         )
 
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from partition_classify.policy.file import read_policy
 from partition_classify.policy.transforms import plan_rows
 from partition_classify.sources.choice import LiveSource, SnapshotSourceFiles
 from partition_classify.spark_errors import message_of
+from partition_classify.zookeeper_files.folders import folders_of
 from support.files.inventories import copied, files, live
 from support.files.snapshot_files import NOW, GeneratedTree, write_generated
 from support.memory.synthetic import SyntheticTable
@@ -87,6 +88,10 @@ def test_rows_are_those_of_the_live_source(
     assert rows(found) == expected
 
 
+def files_source(settings: Mapping[str, str]) -> SnapshotSourceFiles:
+    return SnapshotSourceFiles({"hot": folders_of("hot", settings)}, "/", older_snapshot=False)
+
+
 @pytest.mark.parametrize("chroot", [False, True])
 def test_files_are_of_the_cluster_that_they_were_copied_from(
     hot: Ensemble, cold: Ensemble, base: str, tables: list[str], tmp_path: Path, chroot: bool
@@ -97,11 +102,11 @@ def test_files_are_of_the_cluster_that_they_were_copied_from(
     expected = LiveSource({"hot": settings}, "/", sessions=1, znodes_per_second=0).origin(paths)
     assert [each.path for each in expected] == paths
 
-    found = SnapshotSourceFiles({"hot": copied(hot, tmp_path / "hot", top)}, "/", older_snapshot=False)
+    found = files_source(copied(hot, tmp_path / "hot", top))
 
     assert sorted(found.origin(paths)) == expected
     if not chroot:
-        elsewhere = SnapshotSourceFiles({"hot": copied(cold, tmp_path / "cold")}, "/", older_snapshot=False)
+        elsewhere = files_source(copied(cold, tmp_path / "cold"))
         assert {each.path for each in elsewhere.origin(paths)} == {*paths}
         assert not {*elsewhere.origin(paths)} & {*expected}
 

@@ -11,15 +11,23 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from olap_partmove._partmove.errors import PartMoveError
-from partition_classify.sources.choice import LiveSource, SnapshotSourceFiles, servers_of, source_of
+from partition_classify.sources.choice import (
+    InventorySource,
+    LiveSource,
+    SnapshotSourceFiles,
+    servers_of,
+    source_of,
+)
 from partition_classify.sources.distributed_read import DistributedRead
 from partition_classify.sources.ensemble_size import size_of_files
-from partition_classify.sources.part_groups import GROUP_SCHEMA
+from partition_classify.sources.part_groups import GROUP_SCHEMA, PartGroup
 from support.classify.members import TOP, TREE, generated
+from support.files.keeper_snapshots import KeeperSnapshotFile, write_generated_keeper
 
 HOT = {"hosts": ["zk1:2181", "zk2"], "chroot": "/ch"}
 
@@ -53,6 +61,12 @@ def test_running_ensembles_are_described_without_credentials(arguments: argparse
     source = source_of(write(arguments, hot=HOT | {"auth": auth}, cold={"hosts": ["coldzk1"]}))
     assert isinstance(source, LiveSource)
     assert source.description == f"zookeeper hot=zk1:2181,zk2/ch cold=coldzk1 root={TOP}"
+
+
+def test_running_ensembles_need_no_preparation(arguments: argparse.Namespace) -> None:
+    source = source_of(write(arguments, hot=HOT))
+    with source.opened() as opened:
+        assert opened is source
 
 
 def test_files_are_described_by_their_folders(arguments: argparse.Namespace) -> None:
@@ -94,6 +108,55 @@ def test_older_snapshots_are_read_on_request(
     source = source_of(write(arguments, hot={"data_dir": folder.data_dir}))
     assert parts_in(DistributedRead(source.reader(2), GROUP_SCHEMA).rows(spark)) == TREE.parts
     assert source.size_of_hot() == size
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_source_reads_a_sorted_copy_of_a_snapshot_of_keeper(
+    arguments: argparse.Namespace, tmp_path: Path, cold: bool
+) -> None:
+    arguments.source = "zookeeper_snapshot"
+    sorted_dir = tmp_path / "sorted"
+    sorted_dir.mkdir()
+    settings = {}
+    for name, first_zxid in {"hot": 1, "cold": 2}.items():
+        write_generated_keeper(tmp_path / name, TREE, KeeperSnapshotFile(), first_zxid=first_zxid)
+        settings[name] = {"data_dir": str(tmp_path / name), "sorted_dir": str(sorted_dir)}
+    if not cold:
+        del settings["cold"]
+    expected = {name: {"data_dir": str(tmp_path / name / "zookeeper")} for name in settings}
+    members = source_of(write(arguments, **expected))
+    source = source_of(write(arguments, **settings))
+    places = " ".join(f"{name}={tmp_path / name}" for name in settings)
+    assert source.description == f"zookeeper_snapshot {places} root={TOP}"
+    with source.opened() as opened:
+        assert opened.description == source.description
+        assert groups_of(opened) == groups_of(members)
+        assert sorted(opened.origin(["/clickhouse"])) == sorted(members.origin(["/clickhouse"]))
+        size, expected_size = opened.size_of_hot(), members.size_of_hot()
+        assert size is not None
+        assert expected_size is not None
+        assert size.znodes == expected_size.znodes
+        assert len(list(sorted_dir.iterdir())) == len(settings)
+    assert not list(sorted_dir.iterdir())
+
+
+def test_one_ensemble_of_keeper_is_not_hot_and_cold(arguments: argparse.Namespace, tmp_path: Path) -> None:
+    arguments.source = "zookeeper_snapshot"
+    for member in ("one", "two"):
+        write_generated_keeper(tmp_path / member, TREE, KeeperSnapshotFile())
+    for cold, message in (("two", "Hot and cold are one ensemble"), ("one", "was given twice")):
+        settings = {"hot": {"data_dir": str(tmp_path / "one")}, "cold": {"data_dir": str(tmp_path / cold)}}
+        with (
+            source_of(write(arguments, **settings)).opened() as opened,
+            pytest.raises(PartMoveError, match=message),
+        ):
+            opened.reader(2).partitions()
+
+
+def groups_of(source: InventorySource) -> list[PartGroup]:
+    reader = source.reader(2)
+    batches: list[pa.RecordBatch] = [batch for each in reader.partitions() for batch in reader.read(each)]
+    return sorted(PartGroup(**row) for batch in batches for row in batch.to_pylist())
 
 
 def test_servers_are_queried_if_configured(arguments: argparse.Namespace) -> None:

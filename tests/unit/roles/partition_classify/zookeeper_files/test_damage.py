@@ -30,3 +30,9 @@ def test_unreadable_file_names_the_cause() -> None:
         unreadable(SNAPSHOT, error.value).message == f"{SNAPSHOT} cannot be read: No such file or directory"
     )
     assert unreadable(SNAPSHOT, OSError("odd")).message == f"{SNAPSHOT} cannot be read: odd"
+
+
+def test_damage_without_a_place() -> None:
+    error = DamagedFile(SNAPSHOT, None, "two znodes are one")
+    assert error.message == f"{SNAPSHOT}: two znodes are one"
+    assert error.offset is None

@@ -66,6 +66,7 @@ def test_trailer_of_a_later_release_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + bytes(30) + b"\0\0\0\1/")
     with pytest.raises(DamagedFile, match="an unknown trailer of .* bytes, as of .* after 3.9") as info:
         names_of(tmp_path)
+    assert info.value.offset is not None
     assert info.value.offset < size
     assert "Read the running ensemble" in info.value.remedy
 

@@ -35,8 +35,8 @@ def test_files_of_keeper(tmp_path: Path, name: str, folder: str) -> None:
     (tmp_path / folder).mkdir(exist_ok=True)
     (tmp_path / folder / name).touch()
     error = refusal(tmp_path)
-    assert f"has files of ClickHouse Keeper, {name}: only ZooKeeper's can be read" in error.message
-    assert "Read the running ensemble" in error.remedy
+    assert f"has files of ClickHouse Keeper, {name}, but is not the folder of its snapshots" in error.message
+    assert "snapshot_storage_path" in error.remedy
 
 
 def test_missing_folder(tmp_path: Path) -> None:
