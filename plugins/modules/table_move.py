@@ -97,7 +97,7 @@ options:
     default: false
   partitions_per_second:
     description:
-      - With O(root), the speed for RV(estimate) until this run has moved a partition. The time does not
+      - With O(root), the speed for RV(estimate) until this run has moved 50 partitions. The time does not
         depend on the size of partitions, as parts are hard links.
       - The default was measured with partitions of three parts on two replicas of ClickHouse 25.8.
     type: float
@@ -433,7 +433,7 @@ estimate:
       description: Partitions to move.
       type: int
     partitions_per_second:
-      description: Speed of this run, or O(partitions_per_second) if the run moved nothing.
+      description: Speed of this run, or O(partitions_per_second) if the run moved fewer than 50 partitions.
       type: float
     seconds:
       description: Expected duration.

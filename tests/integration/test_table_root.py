@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support.ansible.calls import run_playbook
+from support.ansible.calls import Call, run_playbook, start_module
 from support.ansible.whole_roots import DAYS, Root, two_shard_servers
 from support.ansible.whole_tables import Killed, dying
 from support.servers.modern.server import ModernServer, ModernShard
@@ -257,6 +257,21 @@ def test_a_killed_run_is_taken_up_while_a_writer_inserts(root: Root, monkeypatch
 def tried(root: Root) -> dict[str, Any]:
     """Run in this process, with merges stopped for moments."""
     return root.run_here(stop_merges=True)
+
+
+def test_a_process_that_is_killed_is_taken_up(root: Root) -> None:
+    """With SIGKILL, so that its locks stay until its session ends."""
+    tables = [root.create(f"t{number}", DAYS) for number in range(3)]
+    process = start_module(Call("table_move", {**root.given}))
+    wait_for(lambda: "cold" in root.where(tables[0]))
+    process.kill()
+    process.communicate()
+    found = [root.where(each) for each in tables]
+    assert {"default"} in found, found
+    done = root.call(lock_wait="60s")
+    assert not done.get("failed"), done
+    assert (done["finished"], [root.where(each) for each in tables]) == (True, [{"cold"}] * 3), done
+    assert [root.ids(each) for each in tables] == [[[0, 1, 2]] * 4] * 3
 
 
 def test_a_killed_run_is_rolled_back_from_there(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from .._partmove.twin.move.hot_znodes import HotZnodes, count_hot_znodes
 from .._partmove.twin.move.run import TwinMoveContext
 from .._partmove.twin.table.root_plan import (
     PARTITIONS_PER_SECOND,
-    SECONDS_PER_SHARD,
+    SeenMoves,
     Speed,
     in_order,
     is_finished,
@@ -193,16 +193,17 @@ class RootMove:
         context.journal.record(Event.TABLE_ENDED, rows)
 
     def _speed(self) -> Speed:
-        """Return the speed of this run, or the given speed as long as nothing was moved."""
-        runs = self._state.runs
-        moved = sum(each.moved_partitions for each in self._state.outcomes)
-        moving = sum(each.moving_seconds for each in runs)
-        if self._check_mode or not moved or not moving:
+        """Return the speed of this run, as far as it has moved enough, or else the given speed."""
+        if self._check_mode:
             return self._given
-        seconds = sum(each.seconds or 0.0 for each in self._state.outcomes)
-        shards = sum(len(each.reports) for each in runs)
-        per_shard = (seconds - moving) / shards if seconds > moving else SECONDS_PER_SHARD
-        return Speed(moved / moving, per_shard)
+        done = [each for each in self._state.outcomes if each.seconds is not None and each.refusal is None]
+        seen = SeenMoves(
+            sum(each.moved_partitions for each in done),
+            sum(len(each.run.reports) for each in done if each.run is not None),
+            sum(each.seconds or 0.0 for each in done),
+            sum(each.run.moving_seconds for each in done if each.run is not None),
+        )
+        return self._given.after(seen)
 
 
 def _no_line(_line: str) -> None:

@@ -25,7 +25,11 @@ from .root_survey import RootTable, ShardTables
 PARTITIONS_PER_SECOND = 25.0
 """Measured by ``make bench WHAT=twin``: the statements limit a run, whatever the size of the partitions."""
 SECONDS_PER_SHARD = 1.0
-"""For the exchange, the comparison and the checks of a shard of two replicas."""
+"""What a shard of two replicas takes besides, measured by ``make bench WHAT=root``."""
+_MOVING_SECONDS_PER_SHARD = 0.4
+"""The share of SECONDS_PER_SHARD in the steps that move partitions."""
+_ENOUGH_PARTITIONS = 50
+"""With fewer partitions the time of the shards hides the time of the partitions."""
 
 
 class Volume(NamedTuple):
@@ -37,6 +41,16 @@ class Volume(NamedTuple):
     bytes: int
 
 
+class SeenMoves(NamedTuple):
+    """What a run has moved so far."""
+
+    partitions: int
+    shards: int
+    seconds: float
+    moving_seconds: float
+    """The seconds of the steps that move partitions."""
+
+
 class Speed(NamedTuple):
     """How fast tables move."""
 
@@ -46,6 +60,16 @@ class Speed(NamedTuple):
     def seconds(self, partitions: int, shards: int) -> float:
         """Return the estimated duration of moves."""
         return partitions / self.partitions_per_second + shards * self.seconds_per_shard
+
+    def after(self, seen: SeenMoves) -> Speed:
+        """Return the speed by what a run has seen; what it has not seen enough of stays as it is."""
+        if not seen.shards:
+            return self
+        other = max(0.0, seen.seconds - seen.moving_seconds) / seen.shards
+        moving = seen.moving_seconds - seen.shards * _MOVING_SECONDS_PER_SHARD
+        is_enough = seen.partitions >= _ENOUGH_PARTITIONS and moving > 0
+        rate = seen.partitions / moving if is_enough else self.partitions_per_second
+        return Speed(rate, other + _MOVING_SECONDS_PER_SHARD)
 
 
 def volume_to_move(table: RootTable, desired: Side) -> Volume:

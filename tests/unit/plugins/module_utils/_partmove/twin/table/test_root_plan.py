@@ -18,6 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table
     ServerMoment,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.root_plan import (
+    SeenMoves,
     Speed,
     Volume,
     in_order,
@@ -129,3 +130,15 @@ def test_a_table_whose_exchange_has_begun_moves_after_it(root: ModelRoot) -> Non
 
 def test_the_time_is_that_of_partitions_and_shards() -> None:
     assert Speed(20.0, 2.0).seconds(100, 3) == 11.0
+
+
+def test_the_speed_is_that_of_the_run_once_it_has_moved_enough() -> None:
+    given = Speed(25.0, 1.0)
+    assert given.after(SeenMoves(0, 0, 0.0, 0.0)) == given
+    # Ten partitions say nothing of the speed, but the time of a shard is known.
+    few = given.after(SeenMoves(10, 2, 10.0, 4.0))
+    assert list(few) == pytest.approx([25.0, 3.4])
+    many = given.after(SeenMoves(100, 2, 16.8, 10.8))
+    assert list(many) == pytest.approx([10.0, 3.4])
+    # Shards that took less than is usual say nothing of the partitions.
+    assert given.after(SeenMoves(100, 10, 3.0, 3.0)).partitions_per_second == 25.0
