@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from support.ansible.calls import Call, run_playbook, start_module
 from support.ansible.whole_roots import DAYS, Root, two_shard_servers
 from support.ansible.whole_tables import Killed, dying
+from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.server import ModernServer, ModernShard
 from support.servers.replicated import wait_for
 from support.servers.slow_answer import slow_answer
@@ -110,6 +112,29 @@ def test_the_old_tables_are_dropped_by_the_statements_of_the_result(root: Root) 
     after = root.call()
     assert after["failed"], after
     assert "There is no" in after["msg"]
+
+
+def test_servers_can_do_without_the_old_ensemble(
+    modern_version: str, ensembles: tuple[Ensemble, Ensemble], tmp_path: Path, base: str
+) -> None:
+    """As the page says, once the old tables are dropped and nothing else is there."""
+    new = ensembles[1].connect_string
+    with (
+        Ensemble(tmp_path / "old") as old,
+        two_shard_servers(old.connect_string, new, tmp_path, modern_version) as servers,
+    ):
+        root = Root(servers, old, base)
+        hits = root.create("hits", DAYS)
+        named = {each.name: each for each in servers.servers}
+        for each in root.call()["drops"]:
+            named[each["replica"]].execute(each["statement"])
+        for member in old.members:
+            member.stop()
+        for server in servers.servers:
+            server.configure(replace(server.options, zookeeper=ZooKeeperSource(new)))
+            server.restart()
+        servers.servers[0].execute(f"INSERT INTO {hits} VALUES ('{DAYS[0]}', 9)")
+        assert root.ids(hits) == [[0, 1, 2, 9]] * 2 + [[0, 1, 2]] * 2
 
 
 def test_a_refused_table_keeps_no_other_table(root: Root) -> None:

@@ -239,6 +239,8 @@ def _refuse_shard(path: str, replicas: Sequence[ReplicaTables], desired: Side) -
 def _unknown(path: str, answers: _Answers) -> UnknownPath:
     why = answers.missing
     assert why is not None, "a shard path without a table has a replica that lacks it, or no replica"
-    return UnknownPath(
-        path, why.message, f"{why.remedy.rstrip('.')}. If it belongs to another cluster, exclude it"
+    more = (
+        "If the user may not see the table, GRANT SHOW TABLES on it. If it belongs to another cluster,"
+        " exclude it"
     )
+    return UnknownPath(path, why.message, f"{why.remedy.rstrip('.')}. {more}")
