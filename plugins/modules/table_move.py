@@ -74,8 +74,8 @@ options:
     elements: str
   root:
     description:
-      - A znode in the hot ensemble, such as V(/clickhouse/tables). All replicated tables at or below it are
-        moved, one after the other. Shard paths whose tables have the same database and name are shards of
+      - A znode in the hot ensemble, such as V(/clickhouse/tables), or V(/) for all. All replicated tables at or
+        below it are moved, one after the other. Shard paths whose tables have the same database and name are shards of
         one table.
       - Tables whose names are exchanged on some replicas only come first, then small tables before large
         ones. Tables that are finished take no step.

@@ -75,10 +75,10 @@ def test_all_tables_go_there_and_back_in_the_order_of_the_plan(root: Root, tmp_p
     assert (plan["estimate"]["tables"], plan["estimate"]["partitions"]) == (3, 9)
     assert plan["estimate"]["partitions_per_second"] == 25
     assert (root.where(large), plan["finished"], plan["drops"]) == ({"default"}, False, [])
-    report = tmp_path / "report.md"
+    report, progress = tmp_path / "report.md", tmp_path / "progress"
     for state, ensemble in (("cold", "cold"), ("hot", "default")):
         foretold = root.call(state, check=True)
-        done = root.call(state, report=str(report))
+        done = root.call(state, report=str(report), progress_file=str(progress))
         assert not done.get("failed"), done
         assert (done["finished"], set(states(done).values())) == (True, {"finished"}), done
         assert [each["statement"] for each in foretold["twins"]] == [
@@ -93,6 +93,7 @@ def test_all_tables_go_there_and_back_in_the_order_of_the_plan(root: Root, tmp_p
         assert [root.where(each) for each in (large, small, alone)] == [{ensemble}] * 3
         assert root.ids(large) == [[0, 1, 2]] * 4
         assert f"| {large} | finished | 6 |" in report.read_text()
+        assert f"table 3 of 3, {large}; 6 partitions to move, about " in progress.read_text()
         again = root.call(state)
         assert (again["changed"], again["finished"], again["tables"]) == (False, True, []), again
         assert [each["seconds"] for each in again["outcomes"]] == [None] * 3
@@ -137,7 +138,7 @@ def test_servers_can_do_without_the_old_ensemble(
         assert root.ids(hits) == [[0, 1, 2, 9]] * 2 + [[0, 1, 2]] * 2
 
 
-def test_a_refused_table_keeps_no_other_table(root: Root) -> None:
+def test_a_refused_table_keeps_no_other_table(root: Root, tmp_path: Path) -> None:
     hits = root.create("hits")
     root.create_view("daily", hits)
     equal = root.create("equal", [])
@@ -148,7 +149,8 @@ def test_a_refused_table_keeps_no_other_table(root: Root) -> None:
     root.servers.execute(f"SYSTEM SYNC REPLICA {equal}")
     plan = root.call(check=True)
     assert plan["failed"], plan
-    done = root.call()
+    journal = tmp_path / "journal.jsonl"
+    done = root.call(journal=str(journal))
     for answer in (plan, done):
         inner = {each["gate"] for each in answer["outcomes"] if ".inner" in each["table"]}
         assert inner == {"not_inner"}, answer
@@ -159,8 +161,13 @@ def test_a_refused_table_keeps_no_other_table(root: Root) -> None:
     assert "OPTIMIZE" in refused["remedy"]
     assert "3 of 4 tables refused" in done["msg"], done["msg"]
     assert {each["table"] for each in done["drops"]} == {hits}
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    ended = [
+        (each["table"], each["outcome"], each["gate"]) for each in lines if each["event"] == "table_ended"
+    ]
+    assert ended == [(equal, "refused", "parts_distinct")] * 2 + [(hits, "finished", "")] * 2
     root.firsts()[1].execute(f"OPTIMIZE TABLE {equal} FINAL", alter_sync=2)
-    done = root.call(exclude=[f"{root.database}.?inner*"])
+    done = root.call(exclude=["*..inner*"])
     assert (done["finished"], root.where(equal)) == (True, {"cold"}), done
     assert len(done["excluded"]) == 2
     assert root.ids(equal) == [[], [], [1, 1], [1, 1]]

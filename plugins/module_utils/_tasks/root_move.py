@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from .._clickhouse.root_servers import HttpRootServers
-from .._partmove.errors import EnsembleError, PartMoveError, PausedTooLong
-from .._partmove.formats.layout import ShardLayout
+from .._partmove.errors import EnsembleError, FormatError, PartMoveError, PausedTooLong
+from .._partmove.formats.layout import check_shard_path
 from .._partmove.journal.events import Event
 from .._partmove.text import count_of
 from .._partmove.tree.ports import ZnodeReader
@@ -48,7 +48,7 @@ class RootMove:
         """Read the options of the module. Raises PartMoveError for invalid values."""
         self._work = TableWork.of(params)
         self._max_listed: int = params["max_listed"]
-        self._root = ShardLayout(params["root"]).path
+        self._root = _checked(params["root"])
         self._exclude: Sequence[str] = params["exclude"]
         self._stop: bool = params["stop_at_refusal"]
         self._report: str | None = params["report"]
@@ -204,6 +204,18 @@ class RootMove:
             sum(each.run.moving_seconds for each in done if each.run is not None),
         )
         return self._given.after(seen)
+
+
+def _checked(root: str) -> str:
+    """Return the option ``root`` without a slash at its end. Raises FormatError if it is no path."""
+    path = root if root == "/" else root.rstrip("/")
+    try:
+        return path if path == "/" else check_shard_path(path)
+    except FormatError as error:
+        raise FormatError(
+            f"root is {root!r}, which is not the path of a znode",
+            remedy="Write a path above the tables, such as /clickhouse/tables",
+        ) from error
 
 
 def _no_line(_line: str) -> None:
