@@ -74,9 +74,9 @@ options:
     elements: str
   root:
     description:
-      - A znode in the hot ensemble, such as V(/clickhouse/tables), or V(/) for all. All replicated tables at or
-        below it are moved, one after the other. Shard paths whose tables have the same database and name are shards of
-        one table.
+      - A znode in the hot ensemble, such as V(/clickhouse/tables), or V(/) for all. All replicated tables at
+        or below it are moved, one after the other. Shard paths whose tables have the same database and name
+        are shards of one table.
       - Tables whose names are exchanged on some replicas only come first, then small tables before large
         ones. Tables that are finished take no step.
       - The run is refused before the first change if no server of a shard path answers, because it could be a
@@ -307,7 +307,7 @@ totals:
   returned: when the options are valid
   type: dict
 moved:
-  description: Partitions that were moved, sorted, at most O(max_listed).
+  description: Partitions that were moved, sorted, with O(root) by table; at most O(max_listed).
   returned: when the options are valid
   type: list
   elements: dict

@@ -121,7 +121,7 @@ class RootMove:
         servers = HttpRootServers(self._work.servers.clients, self._work.place)
         answers = survey(hot, paths, servers, self._work.twin, self._work.desired)
         tables = [each for each in answers.tables if not self._is_excluded(each.name)]
-        excluded += [each.name for each in answers.tables if each not in tables]
+        excluded += [each.name for each in answers.tables if self._is_excluded(each.name)]
         outcomes = [self._planned(context, each) for each in in_order(tables, self._work.desired)]
         for each in outcomes:
             each.hot_znodes = _hot_znodes(hot, each.table)
@@ -182,7 +182,7 @@ class RootMove:
         except PartMoveError as error:
             outcome.refusal = refusal_of(error)
         finally:
-            outcome.seconds = self._clock.now() - began
+            outcome.end(self._clock.now() - began, self._max_listed)
         outcome.hot_znodes = _hot_znodes(context.hot, outcome.table)
 
     def _record(self, context: TwinMoveContext, outcome: TableOutcome) -> None:
@@ -198,7 +198,7 @@ class RootMove:
             return self._given
         done = [each for each in self._state.outcomes if each.seconds is not None and each.refusal is None]
         seen = SeenMoves(
-            sum(each.moved_partitions for each in done),
+            sum(each.moved for each in done),
             sum(len(each.run.reports) for each in done if each.run is not None),
             sum(each.seconds or 0.0 for each in done),
             sum(each.run.moving_seconds for each in done if each.run is not None),

@@ -18,10 +18,12 @@ from .._partmove.twin.move.tables import Side
 from .._partmove.twin.table.pair import TABLE
 from .._partmove.twin.table.root_plan import Volume
 from .._partmove.twin.table.root_survey import RootTable
-from .table_result import merge_reports
+from .table_result import close_run, merge_reports
 from .table_run import TableRun
 
 _AGAIN = "Run again"
+_NO_REASON = ("", "", "")
+"""Gate, reason and remedy of a table without any."""
 
 
 class TableState(str, Enum):
@@ -51,6 +53,9 @@ class TableOutcome:
     """How long the table took; None if the run did not reach it."""
     hot_znodes: HotZnodes | None = None
     """The znodes that hot has of the table, of all shards."""
+    moved: int = 0
+    """How many partitions the run has moved; in check mode, would move before the exchange."""
+    _left: tuple[str, str, str] = _NO_REASON
 
     def state(self, *, check_mode: bool) -> TableState:
         """Return the state; a table that check mode would move is open."""
@@ -62,33 +67,27 @@ class TableOutcome:
             return TableState.OPEN
         return TableState.LEFT
 
-    @property
-    def moved_partitions(self) -> int:
-        """How many partitions this run has moved."""
-        reports = [] if self.run is None else self.run.reports
-        return sum(len(merge_reports(each).moved) for each in reports)
+    def end(self, seconds: float, max_listed: int) -> None:
+        """Remember what is needed of the run when it is over, and forget its partitions."""
+        self.seconds = seconds
+        if self.run is None:
+            return
+        self.moved = sum(len(merge_reports(each).moved) for each in self.run.reports)
+        self._left = _why_left(self.run)
+        close_run(self.run, max_listed)
 
     def partitions_left(self, state: TableState) -> int:
         """Return how many partitions a later run has to move; of a refused table none, as no run can."""
         if state in (TableState.FINISHED, TableState.REFUSED):
             return 0
-        moved = 0 if state is TableState.OPEN else self.moved_partitions
+        moved = 0 if state is TableState.OPEN else self.moved
         return max(0, self.volume.partitions - moved)
 
     def why(self, state: TableState) -> tuple[str, str, str]:
         """Return gate, reason and remedy of a table that is not finished; empty texts without any."""
         if self.refusal is not None:
             return self.refusal.gate.value, self.refusal.reason, self.refusal.remedy
-        if state is not TableState.LEFT or self.run is None:
-            return "", "", ""
-        for report in self.run.reports:
-            merged = merge_reports(report)
-            for refusals in (merged.failed, merged.deferred):
-                for partition, refusal in sorted(refusals.items()):
-                    reason = f"partition {partition} of {report.shard_path}: {refusal.reason}"
-                    return refusal.gate.value, reason, refusal.remedy
-        unfinished = [each.unfinished for each in self.run.reports if each.unfinished]
-        return "", unfinished[0] if unfinished else "the run did not reach the last step", _AGAIN
+        return self._left if state is TableState.LEFT else _NO_REASON
 
     def as_result(self, *, check_mode: bool) -> dict[str, Any]:
         """Return the outcome as a value of the module's result."""
@@ -107,9 +106,21 @@ class TableOutcome:
             "steps": list(self.steps),
             "estimated_seconds": round(self.estimate, 1),
             "seconds": None if self.seconds is None else round(self.seconds, 3),
-            "moved": self.moved_partitions,
+            "moved": self.moved,
             "hot_znodes": None if znodes is None else sum(znodes),
         }
+
+
+def _why_left(run: TableRun) -> tuple[str, str, str]:
+    """Return gate, reason and remedy of a table that is left: those of its first partition that stayed."""
+    for report in run.reports:
+        merged = merge_reports(report)
+        for refusals in (merged.failed, merged.deferred):
+            for partition, refusal in sorted(refusals.items()):
+                reason = f"partition {partition} of {report.shard_path}: {refusal.reason}"
+                return refusal.gate.value, reason, refusal.remedy
+    unfinished = [each.unfinished for each in run.reports if each.unfinished]
+    return "", unfinished[0] if unfinished else "the run did not reach the last step", _AGAIN
 
 
 def former_tables(table: RootTable, twin: str) -> list[dict[str, str]]:

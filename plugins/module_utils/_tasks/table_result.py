@@ -24,9 +24,25 @@ _NAMES_IN_MESSAGE = 10
 
 
 def tally_of(runs: Sequence[TableRun], max_listed: int) -> TwinTally:
-    """Return the outcomes of the partitions, each counted by its last step."""
+    """Return the outcomes of the partitions of all tables, each counted by its last step."""
     tally = TwinTally(max_listed)
-    for report in _reports(runs):
+    for run in runs:
+        of_run = run.tally or _tally_of_run(run, max_listed)
+        tally.expected += of_run.expected
+        tally.merge(of_run)
+    return tally
+
+
+def close_run(run: TableRun, max_listed: int) -> None:
+    """Keep the tally of a table in place of its partitions, so that memory does not grow with the tables."""
+    run.tally = _tally_of_run(run, max_listed)
+    for report in run.reports:
+        report.before = report.after = None
+
+
+def _tally_of_run(run: TableRun, max_listed: int) -> TwinTally:
+    tally = TwinTally(max_listed)
+    for report in run.reports:
         merged = merge_reports(report)
         tally.expected += len(merged.moved) + len(merged.deferred) + len(merged.failed)
         tally.add(merged)

@@ -24,6 +24,7 @@ from .._partmove.twin.table.table_switch import TableSwitch, Target
 from .pacing import PaceOptions
 from .progress import Progress
 from .resources import LockOptions, Resources
+from .twin_move_result import TwinTally
 from .twin_table import plan_without_loss
 
 
@@ -79,6 +80,8 @@ class TableRun:
         """Shard path and steps of each replica that had, or now has, a twin."""
         self.moving_seconds = 0.0
         """How long the steps took that move partitions."""
+        self.tally: TwinTally | None = None
+        """The outcomes of the partitions, once the reports no longer have them."""
         self._switches: list[TableSwitch] = []
         self._lacking: list[TableSwitch] = []
         self._wait_end: float | None = None
