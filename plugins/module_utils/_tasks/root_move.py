@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of table_move with the option root: move all tables below a root, one after the other."""
+"""The task of table_move with the option root: move all tables below a root in turn."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class RootMove:
         )
 
     def run(self, resources: Resources) -> None:
-        """Survey all tables, then move one after the other."""
+        """Survey all tables, then move each table in turn."""
         self._check_mode = resources.check_mode
         journal = resources.open_journal()
         progress = resources.open_progress("partitions", "parts")
@@ -130,7 +130,7 @@ class RootMove:
             raise self._nothing_to_move(answers.unknown)
 
     def _nothing_to_move(self, unknown: Sequence[UnknownPath]) -> PartMoveError:
-        """Return the error of a run without any table, whose success would be an answer about nothing."""
+        """Return the error of a run without any table."""
         if unknown:
             reason = f"no server shows one; {unknown[0].shard_path}: {unknown[0].reason}"
             return PartMoveError(f"No table at or below {self._root}: {reason}", remedy=unknown[0].remedy)
@@ -171,7 +171,7 @@ class RootMove:
                 break
 
     def _move_table(self, context: TwinMoveContext, outcome: TableOutcome) -> None:
-        """Move one table; a refusal ends up in its outcome. Raises errors that concern all tables."""
+        """Move a table and store a refusal in the outcome. Raises errors of the ensemble and of the pace."""
         began = self._clock.now()
         outcome.run = TableRun(self._work, shards_to_move(outcome.table, self._work.desired))
         try:
@@ -193,7 +193,7 @@ class RootMove:
         context.journal.record(Event.TABLE_ENDED, rows)
 
     def _speed(self) -> Speed:
-        """Return the speed of this run, as far as it has moved enough, or else the given speed."""
+        """Return the measured speed after enough moves, before that the given speed."""
         if self._check_mode:
             return self._given
         done = [each for each in self._state.outcomes if each.seconds is not None and each.refusal is None]
@@ -219,7 +219,7 @@ def _checked(root: str) -> str:
 
 
 def _no_line(_line: str) -> None:
-    """Print nothing for a step: with many tables these lines would hide the progress."""
+    """Print no line for a step: with many tables such lines would hide the progress."""
 
 
 def _hot_znodes(hot: ZnodeReader, table: RootTable) -> HotZnodes:

@@ -22,7 +22,7 @@ from .table_run import TableRun, TableWork
 
 @dataclass
 class RootState:
-    """The tables of a root, as far as the run knows them."""
+    """The tables of a root that are known so far."""
 
     outcomes: Sequence[TableOutcome] = ()
     unknown: Sequence[UnknownPath] = ()
@@ -32,14 +32,14 @@ class RootState:
 
     @property
     def runs(self) -> list[TableRun]:
-        """The tables that the run has begun to move."""
+        """The tables with a begun move."""
         return [each.run for each in self.outcomes if each.run is not None]
 
 
 def root_as_result(
     root: RootState, work: TableWork, speed: Speed, max_listed: int, *, check_mode: bool, seconds: float
 ) -> dict[str, Any]:
-    """Return all values of the module. ``speed``: of the tables that are left."""
+    """Return all values of the module. ``speed``: for the estimate."""
     outcomes, unknown = root.outcomes, root.unknown
     result = tables_as_result(root.runs, work, max_listed, check_mode=check_mode, seconds=seconds)
     states = [each.state(check_mode=check_mode) for each in outcomes]
@@ -92,7 +92,7 @@ def _next(
     check_mode: bool,
     desired: Side,
 ) -> str:
-    """Return what to do after the run, for people."""
+    """Return the next step of the operator."""
     if finished and desired is Side.COLD:
         return "Check the rows of the tables. When no rollback is needed, drop the old tables (drops)"
     if finished:

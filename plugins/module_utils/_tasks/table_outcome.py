@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run over a root has of one table: the plan, the outcome, and what is left in hot."""
+"""Plan and outcome of a table in a run over a root."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TableOutcome:
     _left: tuple[str, str, str] = _NO_REASON
 
     def state(self, *, check_mode: bool) -> TableState:
-        """Return the state; a table that check mode would move is open."""
+        """Return the state. In check mode an unfinished table is open."""
         if self.refusal is not None:
             return TableState.REFUSED
         if self.was_finished or (self.run is not None and self.run.is_finished):
@@ -68,7 +68,7 @@ class TableOutcome:
         return TableState.LEFT
 
     def end(self, seconds: float, max_listed: int) -> None:
-        """Remember what is needed of the run when it is over, and forget its partitions."""
+        """Keep the counts and the reason of the ended run, and release the data of its partitions."""
         self.seconds = seconds
         if self.run is None:
             return
@@ -84,7 +84,7 @@ class TableOutcome:
         return max(0, self.volume.partitions - moved)
 
     def why(self, state: TableState) -> tuple[str, str, str]:
-        """Return gate, reason and remedy of a table that is not finished; empty texts without any."""
+        """Return gate, reason and remedy of an unfinished table; empty texts without any."""
         if self.refusal is not None:
             return self.refusal.gate.value, self.refusal.reason, self.refusal.remedy
         return self._left if state is TableState.LEFT else _NO_REASON
@@ -112,7 +112,7 @@ class TableOutcome:
 
 
 def _why_left(run: TableRun) -> tuple[str, str, str]:
-    """Return gate, reason and remedy of a table that is left: those of its first partition that stayed."""
+    """Return gate, reason and remedy of the first partition in the old table, else of older inserts."""
     for report in run.reports:
         merged = merge_reports(report)
         for refusals in (merged.failed, merged.deferred):
@@ -124,10 +124,7 @@ def _why_left(run: TableRun) -> tuple[str, str, str]:
 
 
 def former_tables(table: RootTable, twin: str) -> list[dict[str, str]]:
-    """Return the statement for each replica that drops the table in hot, once the twin has its name.
-
-    ``twin``: the name of twins, with TABLE in it.
-    """
+    """Return the DROP statement of the old table for each replica. ``twin``: the name of twins."""
     drops = []
     for shard in table.shards:
         for each in shard.replicas:

@@ -34,7 +34,7 @@ def tally_of(runs: Sequence[TableRun], max_listed: int) -> TwinTally:
 
 
 def close_run(run: TableRun, max_listed: int) -> None:
-    """Keep the tally of a table in place of its partitions, so that memory does not grow with the tables."""
+    """Keep the tally of a table in place of its partitions, to limit memory."""
     run.tally = _tally_of_run(run, max_listed)
     for report in run.reports:
         report.before = report.after = None
@@ -52,7 +52,7 @@ def _tally_of_run(run: TableRun, max_listed: int) -> TwinTally:
 def tables_as_result(
     runs: Sequence[TableRun], work: TableWork, max_listed: int, *, check_mode: bool, seconds: float
 ) -> dict[str, Any]:
-    """Return the values that table_move has of its tables. Lists have at most ``max_listed`` entries."""
+    """Return the result of table_move for the tables. Lists have at most ``max_listed`` entries."""
     moved = tally_of(runs, max_listed).result(check_mode=check_mode, seconds=seconds)
     for name in _OF_PARTITIONS_ALONE:
         del moved[name]

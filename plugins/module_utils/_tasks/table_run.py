@@ -29,7 +29,7 @@ from .twin_table import plan_without_loss
 
 
 class TableWork(NamedTuple):
-    """The options of table_move that all tables of a run share."""
+    """The options of table_move, shared by all tables of a run."""
 
     place: TwinPlace
     twin: str
@@ -67,7 +67,7 @@ class TableWork(NamedTuple):
 
 
 class TableRun:
-    """Moves the shards of one table, and has the reports about them."""
+    """Moves the shards of a table, and collects a report for each shard."""
 
     def __init__(self, work: TableWork, shard_paths: Sequence[str]) -> None:
         """``shard_paths``: sorted. Raises PartMoveError if a place of a twin is invalid or used twice."""
@@ -104,7 +104,7 @@ class TableRun:
     def carry_out(self, context: TwinMoveContext, announce: Callable[[str], object]) -> None:
         """Create missing twins and take each step. ``announce``: receives a line for each step and shard.
 
-        In check mode, which ``context`` says, tables without twins get no further step.
+        In check mode tables without twins get no further step.
         """
         if self._work.desired is Side.COLD:
             self._create_twins(context)

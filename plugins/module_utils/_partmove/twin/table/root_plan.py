@@ -2,12 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The plan for all tables of a root: what is finished, in which order the rest moves, and for how long.
+"""Plans the moves of all tables of a root: finished tables, the order of the others, and the time.
 
-Tables that are between the ensembles come first: while the names of some replicas are exchanged, inserts of
-one table go to two tables. Then small tables come before large ones. A small table shows within seconds
-whether the servers, the user and the auxiliary ensemble are fit for the move, and at which speed partitions
-move; an error that all tables have in common so costs the least.
+Tables with exchanged names on some replicas come first, because their inserts go to two tables. Then small
+tables come before large tables: a small table shows within seconds whether the servers, the user and the
+auxiliary ensemble are fit for the move, and how fast partitions move.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _ENOUGH_PARTITIONS = 50
 
 
 class Volume(NamedTuple):
-    """What is in a table of a replica; of several shards, the sum."""
+    """The size of a table of a replica; of several shards, the sum."""
 
     partitions: int
     parts: int
@@ -42,7 +41,7 @@ class Volume(NamedTuple):
 
 
 class SeenMoves(NamedTuple):
-    """What a run has moved so far."""
+    """The finished moves of a run."""
 
     partitions: int
     shards: int
@@ -62,7 +61,7 @@ class Speed(NamedTuple):
         return partitions / self.partitions_per_second + shards * self.seconds_per_shard
 
     def after(self, seen: SeenMoves) -> Speed:
-        """Return the speed by what a run has seen; what it has not seen enough of stays as it is."""
+        """Return the speed of the finished moves. Keeps the rate as long as too few partitions have moved."""
         if not seen.shards:
             return self
         other = max(0.0, seen.seconds - seen.moving_seconds) / seen.shards
@@ -73,7 +72,7 @@ class Speed(NamedTuple):
 
 
 def volume_to_move(table: RootTable, desired: Side) -> Volume:
-    """Return what is in the table at the other place: for each shard, of the replica with most partitions."""
+    """Return the size of the tables to empty: for each shard, of the replica with most partitions."""
     found = [
         [source for each in shard.replicas for source in [each.on(desired.other)] if source is not None]
         for shard in table.shards
@@ -88,7 +87,7 @@ def volume_to_move(table: RootTable, desired: Side) -> Volume:
 
 
 def in_order(tables: Sequence[RootTable], desired: Side) -> list[RootTable]:
-    """Return the tables in the order in which they move: split ones first, then by size, then by name."""
+    """Return the tables in the order of the run: split tables first, then by size, then by name."""
 
     def key(table: RootTable) -> tuple[bool, int, int, str]:
         volume = volume_to_move(table, desired)
@@ -98,7 +97,7 @@ def in_order(tables: Sequence[RootTable], desired: Side) -> list[RootTable]:
 
 
 def steps_of(table: RootTable, desired: Side) -> list[str]:
-    """Return the steps that the table still needs, for people."""
+    """Return the remaining steps of the table, for people."""
     replicas = [each for shard in table.shards for each in shard.replicas]
     lacking = sum(each.away is None for each in replicas)
     elsewhere = sum(each.at is not desired for each in replicas)
@@ -113,7 +112,7 @@ def steps_of(table: RootTable, desired: Side) -> list[str]:
 
 
 def shards_to_move(table: RootTable, desired: Side) -> list[str]:
-    """Return the shard paths that a run works on: all, but none that never left when tables come back."""
+    """Return the shard paths for a run. A shard without any twin never left, so it needs no way back."""
     return [
         shard.shard_path
         for shard in table.shards
@@ -122,7 +121,7 @@ def shards_to_move(table: RootTable, desired: Side) -> list[str]:
 
 
 def is_finished(hot: ZnodeStore, root: str, table: RootTable, desired: Side) -> bool:
-    """Whether nothing is left to do: every replica has the name in place, and no row is or comes elsewhere.
+    """Whether every replica has the name in place, and no row is in the other table or can arrive there.
 
     root: the coordination root. The answers of the servers decide, and the record of the exchange: without
     the proof that all older inserts have ended a table is not finished.

@@ -2,16 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The whole tables below a root, as the hot ensemble and the servers of all replicas describe them.
+"""Surveys all tables below a root: their shards, their replicas, and the size of both tables of each replica.
 
-The hot ensemble knows the shard paths and their replicas. Only the servers know the names of the tables, and
-which shard paths are shards of one table: those whose tables have the same database and name.
+The hot ensemble lists the shard paths and their replicas. Only the servers know the names of the tables.
+Shard paths whose tables have the same database and name are shards of a table.
 
-A missing answer never counts as an empty one:
+A missing answer never counts as an empty answer:
 
 - A shard path whose servers are all silent may be a shard of any table, so the whole survey fails.
-- A replica that is silent, or that lacks its table, refuses the table.
-- A shard path that no server has as a table, although all answer, is unknown: its table was dropped, is
+- A replica with a silent server, or without its table, refuses the table.
+- A shard path is unknown if all its servers answer and none shows its table. Then the table was dropped, is
   detached, belongs to another cluster, or is hidden from the user.
 """
 
@@ -33,7 +33,7 @@ from .table_refused import refusal_of
 
 
 class PlacedTable(NamedTuple):
-    """A replicated table of a server, and how much is in it."""
+    """A replicated table of a server, and its size."""
 
     database: str
     name: str
@@ -63,7 +63,7 @@ class RootServers(Protocol):
     """Queries servers for all their replicated tables. Raises PartMoveError."""
 
     def placed_tables(self, shard_path: str, replica: TwinReplica) -> ServerTables:
-        """Return the tables of the server of a replica. Each server is queried once, also if it fails."""
+        """Return the tables of the server of a replica. Queries each server once, even after a failure."""
 
     def place_of_twin(self, shard_path: str) -> tuple[str, str]:
         """Return the ensemble and the path of the twin of a table."""
@@ -90,14 +90,14 @@ class ReplicaTables(NamedTuple):
 
 
 class ShardTables(NamedTuple):
-    """A shard of a table, with the replicas that answered."""
+    """A shard of a table, with the answering replicas."""
 
     shard_path: str
     replicas: Sequence[ReplicaTables]
 
 
 class RootTable(NamedTuple):
-    """A table with all its shards. ``refusal``: why it cannot be moved now; None if the survey found none."""
+    """A table with all its shards. ``refusal``: why a run cannot move the table; None if it can."""
 
     name: str
     shards: Sequence[ShardTables]
@@ -105,7 +105,7 @@ class RootTable(NamedTuple):
 
 
 class UnknownPath(NamedTuple):
-    """A shard path that no server has as a table."""
+    """A shard path without a table on any of its servers."""
 
     shard_path: str
     reason: str
@@ -144,7 +144,7 @@ def survey(
 
 
 class _Answers(NamedTuple):
-    """What the servers of a shard path answered."""
+    """The answers of the servers of a shard path."""
 
     replicas: Sequence[ReplicaTables]
     refusal: Refusal | None
@@ -188,7 +188,7 @@ def _ask(hot: ZnodeReader, path: str, servers: RootServers, twin: str) -> _Answe
 def _tables_of(
     path: str, replica: TwinReplica, servers: RootServers, twin: str
 ) -> tuple[ReplicaTables, Refusal | None] | None:
-    """Return the tables of a replica and why they do not belong together; None without a table at home."""
+    """Return both tables of a replica and a refusal of the pair; None without a table at home."""
     answer = servers.placed_tables(path, replica)
     home = answer.tables.get((DEFAULT_ENSEMBLE, path, replica.name))
     if home is None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Refusals of a whole table, with the gate that keeps the table where it is."""
+"""Refusals of whole tables, with the name of the gate."""
 
 from __future__ import annotations
 
