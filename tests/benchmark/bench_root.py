@@ -34,6 +34,7 @@ from support.servers.zookeeper import Ensemble
 
 OUTPUT = Path("build/bench-root.json")
 ROOT = "/clickhouse/tables"
+DATABASE = "bench_root"
 FIRST_DAY = "2020-01-01"
 
 
@@ -97,21 +98,22 @@ class Servers:
 
     def fill(self, size: Size) -> None:
         """Create the tables and insert the parts."""
+        self._shard.execute(f"CREATE DATABASE {DATABASE} ENGINE = Atomic")
         for number in range(size.tables):
             self._shard.execute(
-                f"CREATE TABLE t{number} (day Date, id UInt64, text String)"
+                f"CREATE TABLE {DATABASE}.t{number} (day Date, id UInt64, text String)"
                 f" ENGINE = ReplicatedMergeTree('{ROOT}/01/t{number}', '{{replica}}')"
                 " PARTITION BY day ORDER BY id SETTINGS max_replicated_merges_in_queue = 0"
             )
             partitions = size.step * (number + 1)
             for part in range(size.parts):
                 self._shard.servers[part % 2].execute(
-                    f"INSERT INTO t{number} SELECT toDate('{FIRST_DAY}') + number % {partitions},"
+                    f"INSERT INTO {DATABASE}.t{number} SELECT toDate('{FIRST_DAY}') + number % {partitions},"
                     f" number + {part} * 1000000000, toString(number)"
                     f" FROM numbers({partitions * size.rows})",
                     max_partitions_per_insert_block=0,
                 )
-            self._shard.execute(f"SYSTEM SYNC REPLICA t{number}")
+            self._shard.execute(f"SYSTEM SYNC REPLICA {DATABASE}.t{number}")
 
     def call(self, state: str, *, check: bool = False) -> tuple[dict[str, Any], float]:
         """What the module answers, and after how many seconds."""
@@ -136,7 +138,7 @@ class Servers:
         for number in range(size.tables):
             wanted = size.step * (number + 1) * size.parts * size.rows
             for server in self._shard.servers:
-                found = int(server.value(f"SELECT toString(count()) FROM t{number}"))
+                found = int(server.value(f"SELECT toString(count()) FROM {DATABASE}.t{number}"))
                 if found != wanted:
                     raise RuntimeError(f"{server.name} has {found} rows in t{number}, and not {wanted}")
         tables = [(each["partitions"], each["seconds"]) for each in answer["outcomes"]]
