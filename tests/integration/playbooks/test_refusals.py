@@ -115,8 +115,10 @@ def test_all_missing_variables_are_listed_at_once(tmp_path: Path) -> None:
     [
         (
             "move_table",
-            "twin_move_hot and twin_move_clickhouse are not given; one of move_table_shard_paths,"
-            " move_table_root has to be given",
+            (
+                "twin_move_hot and twin_move_clickhouse are not given; one of move_table_shard_paths,"
+                " move_table_root has to be given"
+            ),
         ),
         ("twin_view", "twin_move_hot, twin_move_clickhouse and twin_view_shard_paths are not given"),
     ],
