@@ -252,7 +252,7 @@ def modern(
         yield shard
 
 
-_SHARED_SERVERS = ("modern", "guarded", "disks")
+_SHARED_SERVERS = ("modern", "guarded", "disks", "two_shards")
 """Fixtures with servers for all tests of a module."""
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark import bench_keeper, bench_modern, bench_reading, bench_twin
+from benchmark import bench_keeper, bench_modern, bench_reading, bench_root, bench_twin
 from benchmark.bench_classification import print_classifications, require_one_plan
 from benchmark.bench_effect import measure, picture, print_effects, tables_for
 from benchmark.bench_growth import measure as measure_growth, picture as growth_picture
@@ -255,3 +255,22 @@ def test_a_census_of_keeper_is_measured(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "zookeeper" / "more" / "snapshot_2000.bin.zstd").rename(tmp_path / "snapshot_2000.bin.zstd")
     with pytest.raises(RuntimeError, match="the censuses count"):
         bench_keeper.measure(tmp_path, 1)
+
+
+def test_moves_of_whole_tables_are_measured(
+    start_modern: ModernShardMaker, hot: Ensemble, cold: Ensemble, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources = [ZooKeeperSource(each.connect_string) for each in (hot, cold)]
+    shard = start_modern(sources[0], {"cold": sources[1]})
+    size = bench_root.Size(tables=2, step=2, parts=2, rows=4)
+
+    measured = bench_root.measure_on(hot, shard, size, runs=1)
+
+    for (way,) in (measured.there, measured.back):
+        assert [partitions for partitions, _seconds in way.tables] == [2, 4]
+        assert way.estimated > 0
+        assert sum(seconds for _partitions, seconds in way.tables) < way.seconds
+    assert measured.again[0] < measured.there[0].seconds
+    assert measured.znodes[0] > measured.znodes[1] > 0
+    bench_root.report(measured)
+    assert f"{measured.znodes[0]:,} before" in capsys.readouterr().out

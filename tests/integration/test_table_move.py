@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table
     TableSwitch,
 )
 from support.ansible.calls import run_playbook
-from support.ansible.whole_tables import DAYS, Place
+from support.ansible.whole_tables import DAYS, Killed, Place, dying
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.server import (
     ENGINE,
@@ -104,32 +103,6 @@ def test_the_playbooks_move_a_table_and_let_readers_have_both(place: Place, tmp_
     # Partitions of today are moved after the exchange.
     assert place.is_at("cold")
     assert place.ids(f"{place.database}.hits_all") == [[1, 2], [1, 2]]
-
-
-class Killed(BaseException):
-    """The process of the run is gone."""
-
-
-@contextmanager
-def dying(monkeypatch: pytest.MonkeyPatch, statements: int, *, given: bool) -> Iterator[None]:
-    """Give so many statements; the next one is the last, or is not given, and then the run is gone."""
-    left = [statements]
-
-    def dying_at(statement: Callable[..., Any]) -> Callable[..., Any]:
-        def give(*arguments: Any) -> Any:
-            left[0] -= 1
-            if left[0] >= 0:
-                return statement(*arguments)
-            if given:
-                statement(*arguments)
-            raise Killed
-
-        return give
-
-    with monkeypatch.context() as patch:
-        for name in ("attach", "drop", "exchange"):
-            patch.setattr(HttpPairServers, name, dying_at(getattr(HttpPairServers, name)))
-        yield
 
 
 def test_runs_that_are_killed_at_any_statement_are_taken_up(

@@ -213,6 +213,26 @@ def test_table_move(guarded: GuardedShard, asked: Asked) -> None:
     assert asked.numbers("hits") == [[1, 2]] * 2
 
 
+def test_table_move_of_a_root(asked: Asked) -> None:
+    """The same rights are enough; a user who does not see a table does not take that for a success."""
+    options: dict[str, Any] = {"root": asked.base, "journal": "", "min_age": "0"}
+    asked.as_user_with([each for each in RIGHTS["table_move"] if "db." not in each])
+    hidden = asked.answer("table_move", **options)
+    assert hidden["failed"], hidden
+    assert "No table at or below" in hidden["msg"]
+    assert "GRANT SHOW TABLES" in hidden["msg"]
+    asked.as_user_with(RIGHTS["table_move"])
+    refused = asked.answer("table_move", **options)
+    # Only the creation of the twin needs more.
+    assert {(each["state"], "refused to create" in each["reason"]) for each in refused["outcomes"]} == {
+        ("refused", True)
+    }
+    asked.create_twin()
+    answer = asked.answer("table_move", **options)
+    assert (answer["failed"], answer["finished"]) == (False, True), answer["msg"]
+    assert asked.numbers("hits") == [[1, 2]] * 2
+
+
 def test_table_move_that_may_not_stop_merges(asked: Asked) -> None:
     asked.create_twin()
     asked.as_user_with(RIGHTS["table_move"])

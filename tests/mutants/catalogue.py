@@ -47,6 +47,7 @@ from mutants import (
     twin_ledger,
     twin_readers,
     twin_repair,
+    twin_table_root,
     twin_table_switch,
     zookeeper_sync,
 )
@@ -79,6 +80,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *twin_ledger.MUTANTS,
     *twin_readers.MUTANTS,
     *twin_repair.MUTANTS,
+    *twin_table_root.MUTANTS,
     *twin_table_switch.MUTANTS,
     *shard_fence.MUTANTS,
     *shard_listed.MUTANTS,

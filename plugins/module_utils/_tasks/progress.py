@@ -95,7 +95,7 @@ class Progress:
         else:
             texts += [f"{self._done / seconds:,.1f} {self._units}/s"]
         if known and 0 < self._done < self._expected:
-            texts.append(f"{_duration(seconds * (self._expected - self._done) / self._done)} left")
+            texts.append(f"{shown_duration(seconds * (self._expected - self._done) / self._done)} left")
         return ", ".join(texts)
 
 
@@ -121,10 +121,10 @@ class ProgressJournal:
         self._progress.add(len(done), sum(each for each in parts if isinstance(each, int)), self._more)
 
 
-def _duration(seconds: float) -> str:
-    """Return the duration in its two largest units.
+def shown_duration(seconds: float) -> str:
+    """Return the duration in its two largest units, for people.
 
-    >>> _duration(4.2), _duration(200), _duration(7300)
+    >>> shown_duration(4.2), shown_duration(200), shown_duration(7300)
     ('4 s', '3 min 20 s', '2 h 1 min')
     """
     minutes, rest = divmod(round(seconds), 60)

@@ -7,9 +7,13 @@
 from __future__ import annotations
 
 import uuid
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.pair_servers import HttpPairServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import TableMove
@@ -110,3 +114,29 @@ class Place(ModernTables):
             [sorted(self.rows)] * 2,
             [[]] * 2,
         )
+
+
+class Killed(BaseException):
+    """The process of the run is gone."""
+
+
+@contextmanager
+def dying(monkeypatch: pytest.MonkeyPatch, statements: int, *, given: bool) -> Iterator[None]:
+    """Give so many statements; the next one is the last, or is not given, and then the run is gone."""
+    left = [statements]
+
+    def dying_at(statement: Callable[..., Any]) -> Callable[..., Any]:
+        def give(*arguments: Any) -> Any:
+            left[0] -= 1
+            if left[0] >= 0:
+                return statement(*arguments)
+            if given:
+                statement(*arguments)
+            raise Killed
+
+        return give
+
+    with monkeypatch.context() as patch:
+        for name in ("attach", "drop", "exchange"):
+            patch.setattr(HttpPairServers, name, dying_at(getattr(HttpPairServers, name)))
+        yield

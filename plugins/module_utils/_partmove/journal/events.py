@@ -49,6 +49,7 @@ class Event(str, Enum):
     TWIN_MOVED = "twin_moved"
     LEDGER_WRITING = "ledger_writing"
     EXCHANGING = "exchanging"
+    TABLE_ENDED = "table_ended"
     ALTERING = "altering"
     ALTERED = "altered"
     REPAIRING = "repairing"
@@ -216,6 +217,16 @@ EVENTS: Mapping[Event, Description] = {
             "replica": Field(TEXT, "name of the replica"),
             "table": Field(TEXT, "database and name of the table, as used by queries"),
             "place": Field(TEXT, "ensemble and path of the table that gets this name"),
+        },
+    ),
+    Event.TABLE_ENDED: Description(
+        "A run over all tables of a root is done with a table; a line for each shard path.",
+        {
+            "shard_path": _SHARD_PATH,
+            "table": Field(TEXT, "database and name of the table, as used by queries"),
+            "outcome": Field(TEXT, "`finished`, `left` or `refused`"),
+            "gate": Field(TEXT, "name of the [gate](gates.md); empty without one"),
+            "reason": Field(TEXT, "why the table is not finished; empty if it is"),
         },
     ),
     Event.ALTERING: Description(

@@ -26,6 +26,11 @@ _GATES: Mapping[type[LeaseHeld], GateName] = {
 """Errors about a shard path that no run may work on → the gate; the others are about the lock."""
 
 
+def gate_of(error: LeaseHeld) -> GateName:
+    """Return the gate that refuses a shard path whose lease cannot be had."""
+    return _GATES.get(type(error), GateName.LOCK_FREE)
+
+
 def work_under_leases(leases: Leases, shard_path: str, work: Callable[[Lease], None]) -> Refusal | None:
     """Call ``work`` under a lease; after a LeaseLost call it again under a new lease, for the remaining work.
 
@@ -40,8 +45,7 @@ def work_under_leases(leases: Leases, shard_path: str, work: Callable[[Lease], N
         try:
             lease = leases.acquire(shard_path)
         except LeaseHeld as error:
-            gate = _GATES.get(type(error), GateName.LOCK_FREE)
-            return Refusal(gate, error.message, error.remedy)
+            return Refusal(gate_of(error), error.message, error.remedy)
         except LeaseLost as error:
             refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
             continue

@@ -110,6 +110,11 @@ class ModernServer(SqlServer):
         """Whether the version is this one or a later one."""
         return tuple(int(number) for number in self.options.version.split(".")[:2]) >= (year, month)
 
+    def configure(self, options: ModernOptions) -> None:
+        """Write another configuration of the same version; the server has it after its next start."""
+        self.options = options
+        self._write()
+
     def start(self) -> None:
         """Start the server, and once more after _CRASH, as supervisors do; otherwise as `Server.start`."""
         self._begin(super().start)

@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from ...errors import PartMoveError
 from ...formats.inner_tables import INNER_REMEDY, inner_reason, is_inner
+from ...gates.gate import Refusal
+from ...gates.names import GateName
 from ...text import count_of, first_few
 from ..move.gates import refuse_tables
 from ..move.tables import Side, TwinReplica, TwinTable, TwinTables
 from .exchange_record import ServerMoment
 from .older_inserts import InsertsInProgress
+from .table_refused import TableRefused
 
 TABLE = "{table}"
 """Placeholder, in the name of a twin, for the name of its table."""
@@ -129,16 +131,19 @@ PairContents = tuple[TableContents, TableContents]
 def locate_name(pair: TablePair, twin: str) -> TableName:
     """Return which of the two tables has the name. ``twin``: the name of a twin, with TABLE in it.
 
-    Raises PartMoveError if neither table has the name of the other table's twin.
+    Raises TableRefused if neither table has the name of the other table's twin.
     """
     home, away = pair.home, pair.away
     for table, other, side in ((home, away, Side.HOT), (away, home, Side.COLD)):
         if table.database == other.database and twin.replace(TABLE, table.name) == other.name:
             return TableName(table.database, table.name, other.name, side)
-    raise PartMoveError(
-        f"{pair.server}: {home} and {away} are at {home.place} and {away.place}, and neither is named as"
-        f" {twin} for the name of the other table",
-        remedy="Set twin to the way twins are named, or RENAME the table that shall be the twin",
+    raise TableRefused(
+        Refusal(
+            GateName.TWIN_ALIKE,
+            f"{pair.server}: {home} and {away} are at {home.place} and {away.place}, and neither is named as"
+            f" {twin} for the name of the other table",
+            "Set twin to the way twins are named, or RENAME the table that shall be the twin",
+        )
     )
 
 
@@ -149,30 +154,38 @@ def as_twin_tables(pair: TablePair, at: Side) -> TwinTables:
 
 
 def refuse_hindrances(server: str, reasons: Sequence[str]) -> None:
-    """Raise PartMoveError if names may not be exchanged on a server now. ``reasons``: why, for people."""
+    """Raise TableRefused if names may not be exchanged on a server now. ``reasons``: why, for people."""
     if reasons:
-        raise PartMoveError(
-            f"{server}: the names are not exchanged, as {first_few(reasons)}",
-            remedy="Wait until that is done, and run again. While clients insert asynchronously into the"
-            " table, let them pause, or insert with async_insert = 0",
+        raise TableRefused(
+            Refusal(
+                GateName.TWIN_AT_REST,
+                f"{server}: the names are not exchanged, as {first_few(reasons)}",
+                "Wait until that is done, and run again. While clients insert asynchronously into the table,"
+                " let them pause, or insert with async_insert = 0",
+            )
         )
 
 
 def refuse_inner_tables(found: Sequence[LocatedTables]) -> None:
-    """Raise PartMoveError if the table is the inner table of a view."""
+    """Raise TableRefused if the table is the inner table of a view."""
     for each in found:
         if is_inner(each.home.name):
-            raise PartMoveError(f"{each.server}: {inner_reason(str(each.home))}", remedy=INNER_REMEDY)
+            reason = f"{each.server}: {inner_reason(str(each.home))}"
+            raise TableRefused(Refusal(GateName.NOT_INNER, reason, INNER_REMEDY))
 
 
 def refuse_databases(found: Sequence[LocatedTables]) -> None:
-    """Raise PartMoveError if a database does not support EXCHANGE TABLES on a single replica."""
+    """Raise TableRefused if a database does not support EXCHANGE TABLES on a single replica."""
     for each in found:
         if each.database_engine != EXCHANGEABLE:
-            raise PartMoveError(
-                f"{each.server}: the database {each.home.database} is of the engine {each.database_engine}"
-                f", and only those of {EXCHANGEABLE} can exchange tables replica by replica",
-                remedy=_exchange_remedy(each.database_engine),
+            raise TableRefused(
+                Refusal(
+                    GateName.TWIN_READY,
+                    f"{each.server}: the database {each.home.database} is of the engine"
+                    f" {each.database_engine}, and only those of {EXCHANGEABLE} can exchange tables replica"
+                    " by replica",
+                    _exchange_remedy(each.database_engine),
+                )
             )
 
 
@@ -186,17 +199,20 @@ def _exchange_remedy(database_engine: str) -> str:
 
 
 def refuse_pairs(shard_path: str, pairs: Sequence[TablePair], twin: str) -> Sequence[TableName]:
-    """Return the name on each replica. Raises PartMoveError if the names may not be exchanged."""
+    """Return the name on each replica. Raises TableRefused if the names may not be exchanged."""
     refusal = refuse_tables(shard_path, [as_twin_tables(each, Side.HOT) for each in pairs])
     if refusal is not None:
-        raise PartMoveError(refusal.reason, remedy=refusal.remedy)
+        raise TableRefused(refusal)
     names = [locate_name(each, twin) for each in pairs]
     for pair, each in zip(pairs, names):
         if each[:3] != names[0][:3]:
-            raise PartMoveError(
-                f"{pair.server}: {shard_path} is {each} with the twin {each.twin}, and {names[0]} with"
-                f" {names[0].twin} on {pairs[0].server}",
-                remedy="RENAME them until the table and its twin have the same names on every replica",
+            raise TableRefused(
+                Refusal(
+                    GateName.TWIN_ALIKE,
+                    f"{pair.server}: {shard_path} is {each} with the twin {each.twin}, and {names[0]} with"
+                    f" {names[0].twin} on {pairs[0].server}",
+                    "RENAME them until the table and its twin have the same names on every replica",
+                )
             )
     return names
 

@@ -38,6 +38,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...errors import PartMoveError
+from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...journal.events import Event
 from ...lease.lease import Lease, confirm_lease
@@ -65,6 +66,7 @@ from .pair import (
     refuse_pairs,
 )
 from .switch_report import Exchanged, FinalCounts, TableSwitchReport
+from .table_refused import TableRefused
 
 STAYS_FOR_NOW = frozenset(
     {GateName.OLD_ENOUGH, GateName.TWIN_AT_REST, GateName.TWIN_EVEN, GateName.CLONES_EQUAL}
@@ -145,17 +147,17 @@ class TableSwitch:
         self._move(self.report.before, Side.COLD)
 
     def refuse_unmoved(self) -> None:
-        """Raise PartMoveError if a partition stayed for a reason that an exchange would not end."""
+        """Raise TableRefused if a partition stayed for a reason that an exchange would not end."""
         moved = self.report.before
         if moved is None:
             return
         stay = {each: why for each, why in moved.deferred.items() if why.gate not in STAYS_FOR_NOW}
         for partition, refusal in sorted({**stay, **moved.failed}.items()):
-            raise PartMoveError(
+            reason = (
                 f"The names of {self.report.name} and its twin are not exchanged, as partition {partition} of"
-                f" {self._path} cannot be moved: {refusal.reason}",
-                remedy=refusal.remedy,
+                f" {self._path} cannot be moved: {refusal.reason}"
             )
+            raise TableRefused(Refusal(refusal.gate, reason, refusal.remedy))
 
     def exchange(self) -> None:
         """Give the name to the table in the desired ensemble, on each replica with the name elsewhere."""
