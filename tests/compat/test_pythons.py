@@ -245,6 +245,7 @@ def calls_of_all(
         Call("journal_info", {}),
         Call("guard_lease", {**turn, "owner": "a test"}),
         Call("census_info", turn),
+        Call("ensemble_info", {"hot": ensembles["hot"]}),
         Call("partition_merge", ensembles | asked | {"partitions": [{**place, "partition": SECOND}]}),
         *calls_of_twins(twins, cold),
     )
@@ -300,6 +301,7 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("journal_info", {}),
         Call("guard_lease", {"hot": somewhere, "owner": "a test"}),
         Call("census_info", {"hot": somewhere}),
+        Call("ensemble_info", {"hot": somewhere}),
         Call("partition_merge", {**both, "clickhouse": {}, "src": "/merges.sql"}),
         Call("twin_move", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
         Call("twin_table", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple
 
 from .client import connect_to
 from .options import EnsembleOptions
@@ -15,13 +16,42 @@ from .strain import MemberState
 
 _ANSWER = re.compile(r"^Outstanding: (\d+)\n(?:.*\n)*?Zxid: (?:0x([0-9a-f]*)|(\d+))$", re.MULTILINE)
 _SERVER_ID = re.compile(r"^server_id=(\d+)$", re.MULTILINE)
+_RELEASE = re.compile(
+    r"^(?P<name>ClickHouse Keeper|Zookeeper) version: (?P<version>[^\s,]+)(?:.*\n)*?Mode: (?P<mode>\w+)$",
+    re.MULTILINE,
+)
 _MOST_BYTES = 64 * 1024
+
+
+class Software(Enum):
+    """What the members of an ensemble run."""
+
+    ZOOKEEPER = "zookeeper"
+    KEEPER = "clickhouse_keeper"
+    UNKNOWN = "unknown"
+
+
+class Release(NamedTuple):
+    """What a member says of itself. ``mode``: leader, follower, observer or standalone."""
+
+    software: Software
+    version: str
+    mode: str
 
 
 def ask_member(options: EnsembleOptions, host: str, seconds: float) -> MemberState | None:
     """Return the state of a host; None without a timely answer, or if the command is not allowed."""
     answer = _ask(options, host, b"srvr", seconds)
     return None if answer is None else parse_srvr(answer)
+
+
+def ask_release(options: EnsembleOptions, host: str, seconds: float) -> Release | None:
+    """Return software, version and mode of a host; None without a timely answer that has them."""
+    match = _RELEASE.search(_ask(options, host, b"srvr", seconds) or "")
+    if match is None:
+        return None
+    software = Software.KEEPER if match["name"] == "ClickHouse Keeper" else Software.ZOOKEEPER
+    return Release(software, match["version"], match["mode"])
 
 
 def ask_server_id(options: EnsembleOptions, host: str, seconds: float) -> int | None:

@@ -120,6 +120,11 @@ class Reader:
         """Id (``myid``) of the server that opened the session."""
         return self._session.session_id >> 56 & 0xFF
 
+    @property
+    def has_multi_read(self) -> bool:
+        """Whether the server answers many reads in one request."""
+        return self._multi_read
+
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
         """Return data and stat of each path, in order; None for a missing znode.
 
