@@ -25,7 +25,7 @@ from support.servers.keeper.manners import ZOOKEEPER
 from support.servers.zookeeper import Ensemble
 
 _OPERATIONS = 1_500
-_SEEDS = 12
+_SEEDS = 4
 _NAMES = "abc"
 
 Sent = tuple[str, tuple[Any, ...]]

@@ -19,6 +19,7 @@ from support.ansible.calls import Call, run_playbook, start_module
 from support.ansible.whole_roots import DAYS, Root, two_shard_servers
 from support.ansible.whole_tables import Killed, dying
 from support.servers.clickhouse_config import ZooKeeperSource
+from support.servers.keeper.ensemble import KeeperStandIn
 from support.servers.modern.server import ModernServer, ModernShard
 from support.servers.replicated import wait_for
 from support.servers.slow_answer import slow_answer
@@ -26,16 +27,26 @@ from support.servers.zookeeper import Ensemble
 
 pytestmark = pytest.mark.ladder
 
+Ensembles = tuple[Ensemble | KeeperStandIn, Ensemble | KeeperStandIn]
+
 
 @pytest.fixture(scope="module")
-def ensembles(hot_ensemble: Ensemble, cold_ensemble: Ensemble) -> tuple[Ensemble, Ensemble]:
-    """The ensemble that the tables leave, and the ensemble that they go to."""
-    return hot_ensemble, cold_ensemble
+def ensembles(hot_ensemble: Ensemble) -> Iterator[Ensembles]:
+    """The ZooKeeper that the tables leave, and the stand-in for Keeper that they go to."""
+    with KeeperStandIn(3) as keeper:
+        yield hot_ensemble, keeper
+
+
+@pytest.fixture(scope="module")
+def two_keepers() -> Iterator[Ensembles]:
+    """Two of the stand-in."""
+    with KeeperStandIn(3) as old, KeeperStandIn(3) as new:
+        yield old, new
 
 
 @pytest.fixture(scope="module")
 def two_shards(
-    modern_version: str, ensembles: tuple[Ensemble, Ensemble], tmp_path_factory: pytest.TempPathFactory
+    modern_version: str, ensembles: Ensembles, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ModernShard]:
     old, new = (each.connect_string for each in ensembles)
     with two_shard_servers(old, new, tmp_path_factory.mktemp("root"), modern_version) as servers:
@@ -43,7 +54,7 @@ def two_shards(
 
 
 @pytest.fixture
-def root(two_shards: ModernShard, ensembles: tuple[Ensemble, Ensemble], base: str) -> Root:
+def root(two_shards: ModernShard, ensembles: Ensembles, base: str) -> Root:
     return Root(two_shards, ensembles[0], base)
 
 
@@ -116,7 +127,7 @@ def test_the_old_tables_are_dropped_by_the_statements_of_the_result(root: Root) 
 
 
 def test_servers_can_do_without_the_old_ensemble(
-    modern_version: str, ensembles: tuple[Ensemble, Ensemble], tmp_path: Path, base: str
+    modern_version: str, ensembles: Ensembles, tmp_path: Path, base: str
 ) -> None:
     """As the page says, once the old tables are dropped and nothing else is there."""
     new = ensembles[1].connect_string
@@ -136,6 +147,19 @@ def test_servers_can_do_without_the_old_ensemble(
             server.restart()
         servers.servers[0].execute(f"INSERT INTO {hits} VALUES ('{DAYS[0]}', 9)")
         assert root.ids(hits) == [[0, 1, 2, 9]] * 2 + [[0, 1, 2]] * 2
+
+
+def test_tables_go_from_one_keeper_to_another_and_back(
+    modern_version: str, two_keepers: Ensembles, tmp_path: Path, base: str
+) -> None:
+    old, new = (each.connect_string for each in two_keepers)
+    with two_shard_servers(old, new, tmp_path, modern_version) as servers:
+        root = Root(servers, two_keepers[0], base)
+        hits, small = root.create("hits", DAYS), root.create("small")
+        for state in ("cold", "hot"):
+            done = root.call(state=state)
+            assert done["finished"], done
+            assert (root.ids(hits), root.ids(small)) == ([[0, 1, 2]] * 4, [[0]] * 4)
 
 
 def test_a_refused_table_keeps_no_other_table(root: Root, tmp_path: Path) -> None:
@@ -200,7 +224,7 @@ def test_a_path_that_no_server_has_as_a_table_is_named(root: Root) -> None:
 
 
 def test_servers_that_are_down_are_no_empty_answer(
-    modern_version: str, ensembles: tuple[Ensemble, Ensemble], tmp_path: Path, base: str
+    modern_version: str, ensembles: Ensembles, tmp_path: Path, base: str
 ) -> None:
     old, new = (each.connect_string for each in ensembles)
     with two_shard_servers(old, new, tmp_path, modern_version) as servers:

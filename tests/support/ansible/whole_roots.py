@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources imp
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.root_move import RootMove
 from support.ansible.calls import Call, run_modules
 from support.servers.clickhouse_config import ZooKeeperSource
+from support.servers.keeper.ensemble import KeeperStandIn
 from support.servers.modern.server import ModernOptions, ModernServer, ModernShard
 from support.servers.zookeeper import Ensemble
 
@@ -42,7 +43,7 @@ def two_shard_servers(old: str, new: str, folder: Path, version: str) -> ModernS
 class Root:
     """A root of its own in the old ensemble, and tables below it in a database of their own."""
 
-    def __init__(self, servers: ModernShard, old: Ensemble, base: str) -> None:
+    def __init__(self, servers: ModernShard, old: Ensemble | KeeperStandIn, base: str) -> None:
         self.servers = servers
         self.base = base
         self.root = f"{base}/tables"

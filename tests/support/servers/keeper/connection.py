@@ -68,6 +68,9 @@ class Serving(Protocol):
     def has_leader(self) -> bool:
         """Whether a majority of the members runs."""
 
+    def without_leader(self, connection: Connection) -> Answer:
+        """Answer a request, or end the connection."""
+
     def write(self, connection: Connection, request: Request) -> Answer:
         """Answer a write or a sync, which all members apply in the same order."""
 
@@ -193,6 +196,8 @@ class Connection(asyncio.Protocol):
             if member.is_keeper:
                 raise
             return Answer(UNIMPLEMENTED)
+        if not member.has_leader():
+            return member.without_leader(self)
         if kind == MULTI_READ:
             answers = [member.read(self, part) for part in request.parts]
             kinds = [part.kind for part in request.parts]

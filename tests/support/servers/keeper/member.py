@@ -136,8 +136,6 @@ class StandInMember:
     def write(self, connection: Connection, request: Request) -> Answer:
         """Let all members apply the request; return the answer of this one."""
         self.requests.append(request.kind)
-        if not self.has_leader():
-            return self._without_leader(connection)
         assert connection.session is not None
         answer = Answer(0)
         if request.kind != SYNC:
@@ -151,8 +149,6 @@ class StandInMember:
     def read(self, connection: Connection, request: Request) -> Answer:
         """Answer a read, and keep its watch."""
         self.requests.append(request.kind)
-        if not self.has_leader():
-            return self._without_leader(connection)
         assert connection.session is not None
         answer = self.tree.read(request, connection.session.identities)
         is_awaited = request.kind == EXISTS and answer.error == NO_NODE
@@ -217,7 +213,8 @@ class StandInMember:
                 if self.is_keeper or may(each.znode, READ, connection.identities):
                     connection.send(event(each.kind, each.path))
 
-    def _without_leader(self, connection: Connection) -> Answer:
+    def without_leader(self, connection: Connection) -> Answer:
+        """Answer that the connection is lost, as Keeper does over one that is not; ZooKeeper ends it."""
         if not self.is_keeper:
             connection.close()
         return Answer(_CONNECTION_LOSS)
