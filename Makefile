@@ -20,7 +20,7 @@ BIN := .venv/bin
 WORKERS ?= 4
 # Releases of ansible-core for `make compat`.
 CORES ?= 2.18 2.19 2.20 2.21
-# What `make compat WHAT=keeper` runs with the stand-in for ClickHouse Keeper.
+# What `make keeper` runs with the stand-in for ClickHouse Keeper.
 KEEPER_TESTS := tests/integration/modules $(wildcard tests/integration/test_twin*.py tests/integration/test_table_*.py \
     tests/integration/test_*_faults.py) tests/integration/test_reload.py tests/integration/test_modern_trees.py \
     tests/integration/test_users.py tests/integration/test_watch.py
@@ -40,7 +40,7 @@ YAMLLINT := {extends: default, rules: {line-length: disable}}
 
 # What `make bench WHAT=…` and the like can do. The first one is the default.
 KINDS_bench := patched twin root reading daily effect growth modern scale keeper
-KINDS_compat := cores pythons keeper
+KINDS_compat := cores pythons
 KINDS_demo := patched twin record
 KINDS_explore := patched twin
 KINDS_faults := patched twin readers
@@ -88,13 +88,14 @@ sanity: build/sanity.stamp ## Run ansible-test sanity on the tracked files
 .PHONY: compat
 compat: export COMPAT_CORES = $(if $(filter cores,$(call kind,compat)),$(CORES))
 compat: export COMPAT_PYTHONS = all
-compat: setup compat-venvs ## Test with other ansible-cores, CORES="2.18 2.21", WHAT=pythons, or WHAT=keeper ENSEMBLES=old_keeper
-ifeq ($(call kind,compat),keeper)
-	@ENSEMBLES="$(or $(ENSEMBLES),keeper)" $(PYTEST) $(KEEPER_TESTS) $(PYTEST_ARGS)
-	@ENSEMBLES="$(or $(ENSEMBLES),keeper)" $(RUN) -m faults --faults "$(or $(FAULTS),60)"
-else
+compat: setup compat-venvs ## Test with other releases of ansible-core, CORES="2.18 2.21", or WHAT=pythons
 	@$(BIN)/pytest tests/compat/test_$(call kind,compat).py --numprocesses 2 $(PYTEST_ARGS)
-endif
+
+.PHONY: keeper
+keeper: export ENSEMBLES ?= keeper
+keeper: setup servers ## Test twins and faults on a stand-in for ClickHouse Keeper: ENSEMBLES=old_keeper FAULTS=60
+	@$(PYTEST) $(KEEPER_TESTS) $(PYTEST_ARGS)
+	@$(RUN) -m faults --faults "$(or $(FAULTS),60)"
 
 .PHONY: fuzz
 fuzz: setup ## Hand bad input to every parser: SEED=1 INPUTS=1000 ONLY="log entry"
