@@ -108,6 +108,6 @@ def _read_places(client: ClickHouseClient) -> list[tuple[str, str, str, str, str
     }
     return [
         (database, name, ensemble_in(engines[database, name], f"{database}.{name}"), path, replica)
-        for database, name, _, path, replica in rows
+        for database, name, _ensemble, path, replica in rows
         if (database, name) in engines
     ]
