@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A short form of `make faults`: one fault of every kind, always the same ones."""
+"""A short form of `make faults`: one fault of every kind, always the same ones, on both ensembles."""
 
 from __future__ import annotations
 
@@ -19,13 +19,18 @@ from support.servers.kazoo_client import connected
 
 SEED = 1
 
-pytestmark = [pytest.mark.clickhouse, pytest.mark.long(minutes=2)]
+pytestmark = [pytest.mark.clickhouse, pytest.mark.long(minutes=4)]
 
 
-@pytest.fixture(scope="module")
-def field(clickhouse: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Field]:
-    with running_field(tmp_path_factory.mktemp("faults"), clickhouse) as running:
-        yield running
+@pytest.fixture(scope="module", params=["zookeeper", "keeper"])
+def field(
+    request: pytest.FixtureRequest, clickhouse: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Field]:
+    """Servers on real ZooKeepers, and on the stand-in for Keeper."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ENSEMBLES", request.param)
+        with running_field(tmp_path_factory.mktemp("faults"), clickhouse) as running:
+            yield running
 
 
 def test_nothing_is_lost_whatever_breaks(field: Field) -> None:
