@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _CONNECTION_LOSS = -4
 _LISTS = (GET_CHILDREN, GET_CHILDREN2, FILTERED_LIST)
-EndedSession = int
-"""A session that has ended, in the log of the ensemble."""
+_ACCEPTING = "_accept_connection"
+"""The name of asyncio's task that accepts a connection."""
 
 
 class StandInMember:
@@ -254,6 +254,9 @@ class StandInMember:
 
     async def _end(self) -> None:
         if self._server is not None:
+            # asyncio leaves a connection open that is just being accepted when the server closes.
+            while accepting := [task for task in asyncio.all_tasks() if _ACCEPTING in repr(task)]:
+                await asyncio.wait(accepting)
             self._server.close()
             self._server = None
         self.running = self.paused = False
