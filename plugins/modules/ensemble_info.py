@@ -13,7 +13,7 @@ description:
   - Asks an ensemble and each of its hosts whether they are ZooKeeper or ClickHouse Keeper, which version they
     have, and how they treat clients. Reports what the ensemble lacks, and what follows from that for the
     modules of this collection.
-  - Writes nothing. Opens three short sessions with each host. One of them claims a transaction that no
+  - Writes nothing. Opens four short sessions with each host. One of them claims a transaction that no
     ensemble has reached, which a member may refuse and log.
 author:
   - olap.partmove contributors (@olap-partmove)
@@ -78,6 +78,9 @@ members:
       description:
         - Whether the host refuses a client that has seen more than the host has; null without a session.
       type: bool
+    session_timeout:
+      description: Seconds that the host grants for C(session_timeout) of O(hot); null without a session.
+      type: float
 members_path:
   description: The znode with the list of members; empty if there is none.
   returned: success
@@ -102,8 +105,8 @@ lacks:
   contains:
     name:
       description:
-        - V(all_members), V(every_member_serves), V(one_release), V(four_letters), V(multi_read),
-          V(kept_sessions) or V(refusal_of_unseen).
+        - V(all_members), V(every_member_serves), V(one_release), V(four_letters), V(session_timeout),
+          V(multi_read), V(kept_sessions) or V(refusal_of_unseen).
       type: str
     means:
       description: What follows from that.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from kazoo.client import KazooClient
@@ -51,7 +52,7 @@ def opened(ensemble: KeeperStandIn) -> ZooKeeperStore:
     """Open a store whose sessions end soon."""
     hosts = tuple(member.address for member in ensemble.members)
     options = EnsembleOptions("hot", hosts, session_timeout=_SESSION_SECONDS, operation_timeout=_SECONDS)
-    return connect(options)
+    return connect(replace(options, connect_timeout=_SECONDS))
 
 
 @every_manner
@@ -154,5 +155,7 @@ def test_an_ensemble_without_a_leader_is_no_empty_one(ensemble: KeeperStandIn, m
         with pytest.raises(EnsembleUnreachable, match="No answer from ensemble hot"):
             store.read(["/"])
         assert time.monotonic() - began >= _SECONDS, manners
+        with pytest.raises(EnsembleUnreachable, match="No answer from ensemble hot"):
+            opened(ensemble)
         ensemble.heal()
         assert store.read(["/"])[0] is not None

@@ -60,6 +60,7 @@ def _member_result(member: MemberSurvey) -> dict[str, Any]:
         "serves": manners is not None,
         "keeps_session": None if manners is None else manners.keeps_session,
         "refuses_unseen": None if manners is None else manners.refuses_unseen,
+        "session_timeout": None if manners is None else manners.session_timeout,
     }
 
 

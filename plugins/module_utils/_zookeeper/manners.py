@@ -21,8 +21,8 @@ _REQUEST = Struct("!iiqiqi16s?")
 _GRANTED = Struct("!iiqi16s")
 _LENGTH = Struct("!i")
 _CLOSE = struct.pack("!iii", 8, 1, -11)
-_TIMEOUT_MS = 4_000
-"""Of the sessions that are opened here; that of one that cannot be ended passes soon."""
+_SHORT_SECONDS = 4.0
+"""Timeout of the sessions that are opened here; that of one that cannot be ended passes soon."""
 _MOST_BYTES = 1_024
 _NOT_SEEN_YET = 2**62
 """A transaction that no ensemble has reached."""
@@ -34,18 +34,21 @@ class Manners(NamedTuple):
     keeps_session: whether a client that connects again has the same session. False for ClickHouse Keeper.
     refuses_unseen: whether the member refuses a client that has seen more than the member has. False for
         ClickHouse Keeper before the end of 2025, which lets reads go back.
+    session_timeout: seconds that the member grants to a client that asks for the timeout of the options.
     """
 
     keeps_session: bool
     refuses_unseen: bool
+    session_timeout: float
 
 
 class _Session(NamedTuple):
     number: int
     password: bytes
+    seconds: float
 
 
-_NEW = _Session(0, b"")
+_NEW = _Session(0, b"", _SHORT_SECONDS)
 
 
 def ask_manners(options: EnsembleOptions, host: str, seconds: float) -> Manners | None:
@@ -56,9 +59,11 @@ def ask_manners(options: EnsembleOptions, host: str, seconds: float) -> Manners 
             return None
         second = _open(options, host, seconds, first)
         unseen = _open(options, host, seconds, _NEW, seen=_NOT_SEEN_YET)
+        asked = _open(options, host, seconds, _NEW._replace(seconds=options.session_timeout))
     except (OSError, ValueError, struct.error):
         return None
-    return Manners(second is not None and second.number == first.number, unseen is None)
+    is_kept = second is not None and second.number == first.number
+    return None if asked is None else Manners(is_kept, unseen is None, asked.seconds)
 
 
 def _open(
@@ -70,20 +75,18 @@ def _open(
     """
     with closing(connect_to(options, host, seconds)) as connection:
         connection.settimeout(seconds)
-        body = _REQUEST.pack(
-            _REQUEST.size - _LENGTH.size, 0, seen, _TIMEOUT_MS, wanted.number, 16, wanted.password, False
-        )
-        connection.sendall(body)
+        size, timeout = _REQUEST.size - _LENGTH.size, int(wanted.seconds * 1000)
+        connection.sendall(_REQUEST.pack(size, 0, seen, timeout, wanted.number, 16, wanted.password, False))
         answer = _frame(connection)
         if len(answer) < _GRANTED.size:
             return None
-        _protocol, timeout, number, _size, password = _GRANTED.unpack_from(answer)
-        if timeout <= 0 or not number:
+        _protocol, granted, number, _size, password = _GRANTED.unpack_from(answer)
+        if granted <= 0 or not number:
             return None
         if end:
             connection.sendall(_CLOSE)
             _frame(connection)
-        return _Session(number, password)
+        return _Session(number, password, granted / 1000)
 
 
 def _frame(connection: Any) -> bytes:

@@ -10,7 +10,7 @@ Nothing is written to the ensemble.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -47,6 +47,7 @@ class Lack(NamedTuple):
 class EnsembleSurvey(NamedTuple):
     """An ensemble and its members, in the order of the hosts.
 
+    asked_timeout: seconds of the session timeout in the options.
     sync_seconds: median time of a sync that is waited for.
     members_problem: why the hosts are not proven to be all members; empty if they are.
     """
@@ -54,6 +55,7 @@ class EnsembleSurvey(NamedTuple):
     software: Software
     members: tuple[MemberSurvey, ...]
     multi_read: bool
+    asked_timeout: float
     sync_seconds: float
     members_path: str
     members_problem: str
@@ -66,7 +68,7 @@ class EnsembleSurvey(NamedTuple):
     @property
     def lacks(self) -> tuple[Lack, ...]:
         """What the ensemble lacks, those that block a module first."""
-        return tuple(lack for lack, is_lacking in _lacks(self) if is_lacking)
+        return tuple(lack for lack, is_lacking in _LACKS if is_lacking(self))
 
 
 def survey_ensemble(store: ZooKeeperStore, options: EnsembleOptions) -> EnsembleSurvey:
@@ -81,6 +83,7 @@ def survey_ensemble(store: ZooKeeperStore, options: EnsembleOptions) -> Ensemble
         _software(members, lists),
         members,
         store.has_multi_read,
+        options.session_timeout,
         _sync_seconds(store),
         lists[0] if lists else "",
         _members_problem(store),
@@ -119,51 +122,66 @@ def _members_problem(store: ZooKeeperStore) -> str:
     return ""
 
 
-def _lacks(found: EnsembleSurvey) -> list[tuple[Lack, bool]]:
-    manners = [each.manners for each in found.members if each.manners is not None]
-    return [
-        (
-            Lack(
-                "all_members",
-                f"It is not proven that the hosts are all members: {found.members_problem}",
-                "part_move and part_repair as cold",
-            ),
-            bool(found.members_problem),
+def _manners(found: EnsembleSurvey) -> list[Manners]:
+    return [each.manners for each in found.members if each.manners is not None]
+
+
+def _releases(found: EnsembleSurvey) -> set[tuple[Software, str]]:
+    return {each.release[:2] for each in found.members if each.release is not None}
+
+
+_AS_COLD = "part_move and part_repair as cold"
+_LACKS: tuple[tuple[Lack, Callable[[EnsembleSurvey], bool]], ...] = (
+    (
+        Lack(
+            "all_members",
+            "It is not proven that the hosts are all members; members_problem says why.",
+            _AS_COLD,
         ),
-        (
-            Lack(
-                "every_member_serves",
-                "A host grants no session, so a run that needs every member waits for it and ends.",
-                "part_move and part_repair as cold",
-            ),
-            len(manners) < len(found.members),
+        lambda found: bool(found.members_problem),
+    ),
+    (
+        Lack(
+            "every_member_serves",
+            "A host grants no session, so a run that needs every member waits for it and ends.",
+            _AS_COLD,
         ),
-        (
-            Lack("one_release", "The members differ in software or version, as during an upgrade."),
-            len({each.release[:2] for each in found.members if each.release is not None}) > 1,
+        lambda found: len(_manners(found)) < len(found.members),
+    ),
+    (
+        Lack("one_release", "The members differ in software or version, as during an upgrade."),
+        lambda found: len(_releases(found)) > 1,
+    ),
+    (
+        Lack("four_letters", "A host does not answer srvr, so its version and load are not known."),
+        lambda found: any(each.release is None for each in found.members),
+    ),
+    (
+        Lack(
+            "session_timeout",
+            "A member grants another session timeout than asked for. The lock of a killed run lasts as long"
+            " as its session, so lock_wait has to be longer than what is granted.",
         ),
-        (
-            Lack("four_letters", "A host does not answer srvr, so its version and load are not known."),
-            any(each.release is None for each in found.members),
+        lambda found: any(each.session_timeout != found.asked_timeout for each in _manners(found)),
+    ),
+    (
+        Lack("multi_read", "Each znode is read by a request of its own, so that reads take longer."),
+        lambda found: not found.multi_read,
+    ),
+    (
+        Lack(
+            "kept_sessions",
+            "A client whose connection breaks gets a new session, and its ephemeral znodes stay until the"
+            " former one ends. A run replaces its lock. A ClickHouse server waits for the end.",
         ),
-        (
-            Lack("multi_read", "Each znode is read by a request of its own, so that reads take longer."),
-            not found.multi_read,
+        lambda found: not all(each.keeps_session for each in _manners(found)),
+    ),
+    (
+        Lack(
+            "refusal_of_unseen",
+            "A member accepts a client that has seen more than the member has, so that reads may go back"
+            " after a reconnection. A run repeats such reads behind a sync. ClickHouse servers do not.",
         ),
-        (
-            Lack(
-                "kept_sessions",
-                "A client whose connection breaks gets a new session, and its ephemeral znodes stay until the"
-                " former one ends. A run replaces its lock. A ClickHouse server waits for the end.",
-            ),
-            not all(each.keeps_session for each in manners),
-        ),
-        (
-            Lack(
-                "refusal_of_unseen",
-                "A member accepts a client that has seen more than the member has, so that reads may go back"
-                " after a reconnection. A run repeats such reads behind a sync. ClickHouse servers do not.",
-            ),
-            not all(each.refuses_unseen for each in manners),
-        ),
-    ]
+        lambda found: not all(each.refuses_unseen for each in _manners(found)),
+    ),
+)

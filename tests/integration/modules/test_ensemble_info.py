@@ -46,6 +46,7 @@ def test_three_members(cold: Ensemble, manners: str) -> None:
     assert {each["version"] for each in answer["members"]} == set(answer["versions"])
     for each in answer["members"]:
         assert each["serves"]
+        assert each["session_timeout"] == 30.0
         assert each["keeps_session"] == each["refuses_unseen"] == (not is_keeper)
     assert answer["msg"].endswith("lacks kept_sessions, refusal_of_unseen" if is_keeper else "lacks nothing")
 
@@ -87,6 +88,13 @@ def test_releases_differ(manners_of: Manners, lacks: list[str]) -> None:
 
     assert lacking(answer) == lacks
     assert answer["software"] == ("clickhouse_keeper" if manners_of.is_keeper else "zookeeper")
+
+
+def test_a_session_timeout_that_is_not_granted(hot: Ensemble) -> None:
+    answer = survey([hot.members[0].address], session_timeout=3_600.0)
+
+    assert lacking(answer)[0] == "session_timeout"
+    assert 30.0 < answer["members"][0]["session_timeout"] < 3_600.0
 
 
 def test_an_ensemble_that_does_not_answer() -> None:
