@@ -14,7 +14,6 @@ from typing import Any
 from .._partmove.formats.sql import identifier
 from .._partmove.gates.gate import Refusal
 from .._partmove.twin.move.hot_znodes import HotZnodes
-from .._partmove.twin.move.tables import Side
 from .._partmove.twin.table.pair import TABLE
 from .._partmove.twin.table.root_plan import Volume
 from .._partmove.twin.table.root_survey import RootTable
@@ -128,9 +127,10 @@ def former_tables(table: RootTable, twin: str) -> list[dict[str, str]]:
     drops = []
     for shard in table.shards:
         for each in shard.replicas:
-            named = each.home if each.at is Side.HOT else each.away
-            assert named is not None, "only a replica with both tables has the name at the other place"
-            former = f"{identifier(named.database)}.{identifier(twin.replace(TABLE, named.name))}"
+            # Both tables of a replica are in one database.
+            database = each.home.database
+            name = each.name.removeprefix(f"{database}.")
+            former = f"{identifier(database)}.{identifier(twin.replace(TABLE, name))}"
             drops.append(
                 {
                     "table": table.name,

@@ -237,8 +237,9 @@ def _refuse_shard(path: str, replicas: Sequence[ReplicaTables], desired: Side) -
 
 
 def _unknown(path: str, answers: _Answers) -> UnknownPath:
-    why = answers.missing
-    assert why is not None, "a shard path without a table has a replica that lacks it, or no replica"
+    why = answers.missing or NoSuchTable(
+        f"{path} has no replica", remedy="Look at the znode, and exclude the path if it is no table"
+    )
     more = (
         "If the user may not see the table, GRANT SHOW TABLES on it. If it belongs to another cluster,"
         " exclude it"
