@@ -137,7 +137,7 @@ def test_every_module(
 
     assert not [each["msg"] for each in results if each["failed"]]
     health, entered, repaired, restored, marked, ledger, checked, moved, *others = results
-    looked, audited, owned, edited, journal, turn, census, merged, *of_twins = others
+    looked, audited, owned, edited, journal, turn, census, surveyed, merged, *of_twins = others
     assert table.path in [each["shard_path"] for each in health["replicas"]]
     assert [each["after"] for each in entered["replicas"]] == ["ready"]
     assert ledger["ready"]
@@ -161,6 +161,7 @@ def test_every_module(
     assert "<cold_zookeeper>" in config.read_text()
     assert turn["taken"]
     assert table.path in [each["shard_path"] for each in census["tables"]]
+    assert (surveyed["software"], surveyed["lacks"]) == ("zookeeper", [])
     assert (merged["merged_already"], merged["passed_by"]) == (1, [])
     check_twins(*of_twins)
 
