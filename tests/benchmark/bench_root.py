@@ -33,7 +33,7 @@ from support.servers.modern.server import ModernShard, modern_shard
 from support.servers.zookeeper import Ensemble
 
 OUTPUT = Path("build/bench-root.json")
-ROOT = "/clickhouse/tables"
+ROOT = "/clickhouse/bench_root"
 DATABASE = "bench_root"
 FIRST_DAY = "2020-01-01"
 

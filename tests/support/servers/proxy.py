@@ -109,8 +109,9 @@ class ZooKeeperProxy:
     `restore` leads back to that state from every other.
     """
 
-    def __init__(self, target: str) -> None:
-        """Remember `target` (host:port) and reserve a port."""
+    def __init__(self, target: str, *, answers_words: bool = True) -> None:
+        """Remember `target` (host:port) and reserve a port. `answers_words`: forward four-letter commands."""
+        self._answers_words = answers_words
         host, _colon, port = target.rpartition(":")
         self._target = (host, int(port))
         self._reserved = ReservedPorts()
@@ -257,8 +258,9 @@ class ZooKeeperProxy:
         self._writers.add(to_server)
         if first.isalpha():
             await self._passing.wait()
-            to_server.write(first)
-            writer.write(await from_server.read(-1))
+            if self._answers_words:
+                to_server.write(first)
+                writer.write(await from_server.read(-1))
             return
         link = _Link(writer, to_server)
         self._links.add(link)
