@@ -99,7 +99,7 @@ options:
     description:
       - With O(root), the speed for RV(estimate) until this run has moved 50 partitions. The time does not
         depend on the size of partitions, as parts are hard links.
-      - The default was measured with partitions of three parts on two replicas of ClickHouse 25.8.
+      - The default was measured with partitions of three parts on two replicas of one machine.
     type: float
     default: 25
   report:

@@ -88,12 +88,17 @@ PLAYBOOKS = {
     "move_table": Playbook(
         (
             "move_table_ensemble",
+            "move_table_exclude",
             "move_table_host",
             "move_table_insert_wait",
             "move_table_min_age",
+            "move_table_partitions_per_second",
             "move_table_path",
+            "move_table_report",
+            "move_table_root",
             "move_table_shard_paths",
             "move_table_state",
+            "move_table_stop_at_refusal",
             "move_table_stop_merges",
             "move_table_twin",
         )
