@@ -11,7 +11,9 @@ from collections.abc import Collection
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    AccessDenied,
     AlterUnfinished,
+    EnsembleError,
     FormatError,
     LeaseLost,
     ShardHeld,
@@ -114,6 +116,27 @@ def test_a_run_that_lost_its_lease_ends_no_hold(barred: Barred) -> None:
     with pytest.raises(LeaseLost):
         barred.keeper().acquire(PATH)
     assert barred.store.read([HOLD])[0] is not None
+
+
+def test_a_hold_that_may_not_be_deleted_is_reported(barred: Barred) -> None:
+    barred.put(HOLD, Hold("me", "a migration", NOW).data)
+    barred.store.denied_writes.add(HOLD)
+    with pytest.raises(AccessDenied):
+        barred.keeper().acquire(PATH)
+    assert not barred.is_locked
+
+
+def test_a_hold_whose_deletion_is_unknown_ends_the_run(barred: Barred) -> None:
+    barred.put(HOLD, Hold("me", "a migration", NOW).data)
+    barred.store.loses = lambda multi: any(isinstance(op, Delete) and op.path == HOLD for op in multi)
+    with pytest.raises(EnsembleError):
+        barred.keeper().acquire(PATH)
+    assert not barred.is_locked
+
+
+def test_the_data_of_a_hold() -> None:
+    text = '{"format": "olap.partmove/hold", "owner": "Zoë", "reason": "a move", "until": 5, "version": 1}'
+    assert Hold("Zoë", "a move", 5).data.decode() == text
 
 
 def test_an_unfinished_statement_keeps_every_run_away(barred: Barred) -> None:

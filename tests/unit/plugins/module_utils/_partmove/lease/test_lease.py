@@ -267,6 +267,15 @@ def test_an_epoch_that_cannot_be_raised(pair: Pair) -> None:
         keeper.acquire(PATH)
 
 
+def test_a_lock_that_cannot_be_taken(pair: Pair) -> None:
+    hot, _cold, keeper = pair.run()
+    keeper.release(keeper.acquire(PATH))
+    hot.answers = [Unknown("lost")] * 10
+
+    with pytest.raises(EnsembleError, match=f"The lock {LOCK} could not be taken in 10 tries in the hot"):
+        keeper.acquire(PATH)
+
+
 def test_an_unwritable_cold_ensemble_is_detected_before_any_write_to_hot(pair: Pair) -> None:
     _hot, cold, keeper = pair.run()
     cold.answers = [Rejected(0, Reason.NO_AUTH, -102)]
