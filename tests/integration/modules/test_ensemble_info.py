@@ -15,8 +15,6 @@ from support.servers.keeper.ensemble import KeeperStandIn
 from support.servers.keeper.manners import KEEPER, NEW_KEEPER, OLD_KEEPER, ZOOKEEPER, Manners
 from support.servers.zookeeper import Ensemble
 
-_OF_KEEPER = ["kept_sessions", "refusal_of_unseen"]
-
 
 def survey(hosts: list[str], **options: object) -> dict[str, Any]:
     """Return what the module says; check mode says the same."""
@@ -32,29 +30,44 @@ def lacking(answer: dict[str, Any]) -> list[str]:
     return [each["name"] for each in answer["lacks"]]
 
 
-def test_three_members(cold: Ensemble, manners: str) -> None:
+def manners_of(ensemble: Ensemble | KeeperStandIn) -> Manners:
+    return ZOOKEEPER if isinstance(ensemble, Ensemble) else ensemble.manners
+
+
+def lacks_of(manners: Manners) -> list[str]:
+    """Return what an ensemble of such manners lacks."""
+    lacks = {
+        "multi_read": not manners.multi_read,
+        "kept_sessions": manners.is_keeper,
+        "refusal_of_unseen": not manners.asks_what_was_seen,
+    }
+    return [name for name, is_lacking in lacks.items() if is_lacking]
+
+
+def test_three_members(cold: Ensemble | KeeperStandIn) -> None:
     hosts = [member.address for member in cold.members]
     answer = survey(hosts)
 
-    is_keeper = manners == "keeper"
-    assert answer["software"] == ("clickhouse_keeper" if is_keeper else "zookeeper")
-    assert answer["members_path"] == ("/keeper/config" if is_keeper else "/zookeeper/config")
-    assert (answer["members_problem"], answer["multi_read"], answer["changed"]) == ("", True, False)
-    assert lacking(answer) == (_OF_KEEPER if is_keeper else [])
+    manners = manners_of(cold)
+    assert answer["software"] == ("clickhouse_keeper" if manners.is_keeper else "zookeeper")
+    assert answer["members_path"] == manners.members_path
+    assert (answer["members_problem"], answer["changed"]) == ("", False)
+    assert (lacking(answer), answer["multi_read"]) == (lacks_of(manners), manners.multi_read)
     assert [each["address"] for each in answer["members"]] == hosts
     assert sorted(each["mode"] for each in answer["members"]) == ["follower", "follower", "leader"]
     assert {each["version"] for each in answer["members"]} == set(answer["versions"])
     for each in answer["members"]:
         assert each["serves"]
         assert each["session_timeout"] == 30.0
-        assert each["keeps_session"] == each["refuses_unseen"] == (not is_keeper)
-    assert answer["msg"].endswith("lacks kept_sessions, refusal_of_unseen" if is_keeper else "lacks nothing")
+        assert each["keeps_session"] == (not manners.is_keeper)
+        assert each["refuses_unseen"] == manners.asks_what_was_seen
+    assert answer["msg"].endswith(f"lacks {', '.join(lacks_of(manners)) or 'nothing'}")
 
 
-def test_a_standalone_server(hot: Ensemble, manners: str) -> None:
+def test_a_standalone_server(hot: Ensemble | KeeperStandIn) -> None:
     answer = survey([hot.members[0].address])
 
-    assert lacking(answer) == (_OF_KEEPER if manners == "keeper" else [])
+    assert lacking(answer) == lacks_of(manners_of(hot))
     assert answer["members"][0]["mode"] == "standalone"
 
 
@@ -72,22 +85,13 @@ def test_members_that_are_missing_or_down(cold: Ensemble) -> None:
     assert down["members"][2]["keeps_session"] is None
 
 
-@pytest.mark.parametrize(
-    ("manners_of", "lacks"),
-    [
-        (KEEPER, _OF_KEEPER),
-        (NEW_KEEPER, ["kept_sessions"]),
-        (OLD_KEEPER, ["multi_read", *_OF_KEEPER]),
-        (ZOOKEEPER, []),
-    ],
-    ids=lambda each: each.name if isinstance(each, Manners) else "",
-)
-def test_releases_differ(manners_of: Manners, lacks: list[str]) -> None:
-    with KeeperStandIn(manners=manners_of) as ensemble:
+@pytest.mark.parametrize("named", [KEEPER, NEW_KEEPER, OLD_KEEPER, ZOOKEEPER], ids=lambda each: each.name)
+def test_releases_differ(named: Manners) -> None:
+    with KeeperStandIn(manners=named) as ensemble:
         answer = survey([ensemble.connect_string])
 
-    assert lacking(answer) == lacks
-    assert answer["software"] == ("clickhouse_keeper" if manners_of.is_keeper else "zookeeper")
+    assert lacking(answer) == lacks_of(named)
+    assert answer["software"] == ("clickhouse_keeper" if named.is_keeper else "zookeeper")
 
 
 def test_a_session_timeout_that_is_not_granted(hot: Ensemble) -> None:

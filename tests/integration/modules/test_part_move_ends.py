@@ -19,6 +19,7 @@ from kazoo.client import KazooClient
 from support.ansible.calls import Call, answer_of, start_module
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.tables import Table, build_table, days
+from support.servers.keeper.ensemble import KeeperStandIn
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
@@ -59,7 +60,7 @@ def running(args: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda each: each.name)
 def test_signal_ends_the_run_with_what_it_did(
-    pair: Pair, table: Table, second: Table, hot: Ensemble, number: signal.Signals
+    pair: Pair, table: Table, second: Table, hot: Ensemble | KeeperStandIn, number: signal.Signals
 ) -> None:
     hold_lock(pair.hot, pair, second)
     wanted = [*partitions_of(table, FIRST), *partitions_of(second)]
@@ -75,8 +76,10 @@ def test_signal_ends_the_run_with_what_it_did(
     assert result["changed"]
     assert [each["partition"] for each in result["moved"]] == [FIRST]
     assert result["counts"]["not_reached"] == 3
-    # Those of earlier tests may have ended meanwhile.
-    assert sessions_of(hot) <= sessions
+    # Those of earlier tests may have ended meanwhile. A Keeper without multiRead ends the connection that
+    # asks for it, and its session later.
+    if isinstance(hot, Ensemble) or hot.manners.multi_read:
+        assert sessions_of(hot) <= sessions
     locks = pair.hot.get_children(f"{pair.options['coordination_root']}/locks")
     assert locks == [second.path.replace("/", "%2F")]
 
@@ -115,9 +118,9 @@ def test_signal_ends_the_way_back_too(pair: Pair, table: Table, second: Table) -
     assert ended["error"].startswith("The run was stopped by SIGTERM. ")
 
 
-def sessions_of(hot: Ensemble) -> set[str]:
+def sessions_of(hot: Ensemble | KeeperStandIn) -> set[str]:
     """Return the sessions that the hot ensemble knows of."""
-    report = hot.members[0].four_letter("dump")
+    report = hot.members[0].four_letter("dump") or ""
     return {line.strip() for line in report.splitlines() if line.startswith("0x")}
 
 

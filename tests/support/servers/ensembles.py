@@ -22,8 +22,10 @@ def make_ensemble(folder: Path, side: str, members: int) -> Ensemble | KeeperSta
     ENSEMBLES is ``zookeeper``, or the manners of a stand-in (``keeper``, ``new_keeper``, ``old_keeper``, or
     ``control`` for those of ZooKeeper); ``zookeeper+keeper`` names those of hot and of cold.
     """
-    hot, _plus, cold = os.environ.get("ENSEMBLES", _REAL).partition("+")
+    hot, _plus, cold = (os.environ.get("ENSEMBLES") or _REAL).partition("+")
     manners = hot if side == "hot" else cold or hot
     if manners == _REAL:
         return Ensemble(folder / side, EnsembleOptions(participants=members))
+    if manners not in MANNERS:
+        raise ValueError(f"ENSEMBLES names {manners!r}; known are {', '.join([_REAL, *MANNERS])}")
     return KeeperStandIn(members, MANNERS[manners])
