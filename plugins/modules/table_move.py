@@ -440,7 +440,9 @@ estimate:
       type: float
 drops:
   description: Statements that drop the old tables of all finished tables, with O(state=cold). The module
-    never executes them. A dropped table cannot be brought back to the hot ensemble without creating it again.
+    never executes them. Check first that the old table has no rows, and nothing in its folder C(detached/),
+    because DROP deletes both. A dropped table cannot be brought back to the hot ensemble without creating it
+    again.
   returned: with O(root)
   type: list
   elements: dict

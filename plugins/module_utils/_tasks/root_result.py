@@ -94,7 +94,10 @@ def _next(
 ) -> str:
     """Return the next step of the operator."""
     if finished and desired is Side.COLD:
-        return "Check the rows of the tables. When no rollback is needed, drop the old tables (drops)"
+        return (
+            "Check the rows of the moved tables. When no rollback is needed, and no old table has rows or"
+            " anything in detached/, drop the old tables (drops)"
+        )
     if finished:
         return "Nothing: all tables are in the hot ensemble"
     steps = []

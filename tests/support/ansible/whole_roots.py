@@ -15,6 +15,7 @@ from typing import Any
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.root_move import RootMove
 from support.ansible.calls import Call, run_modules
+from support.ansible.whole_tables import OPTIONS
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.keeper.ensemble import KeeperStandIn
 from support.servers.modern.server import ModernOptions, ModernServer, ModernShard
@@ -102,17 +103,9 @@ class Root:
             "stop_at_refusal": False,
             "partitions_per_second": 25.0,
             "report": None,
-            "lock_wait": "45s",
-            "ensemble": "cold",
-            "path": "{path}_cold",
-            "twin": "{table}_cold",
-            "max_listed": 1000,
+            **OPTIONS,
             "stop_merges": stop_merges,
             "insert_wait": "0",
-            "max_latency": 1.0,
-            "give_up_after": "10m",
-            "max_parts_per_second": 0,
-            "progress_file": None,
         }
         task = RootMove(params)
         with ExitStack() as stack:

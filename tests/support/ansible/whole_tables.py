@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -22,6 +22,19 @@ from support.servers.modern.server import ModernShard
 from support.servers.zookeeper import Ensemble
 
 DAYS = ("2024-01-01", "2024-01-02")
+
+OPTIONS: Mapping[str, Any] = {
+    "lock_wait": "45s",
+    "ensemble": "cold",
+    "path": "{path}_cold",
+    "twin": "{table}_cold",
+    "max_listed": 1000,
+    "max_latency": 1.0,
+    "give_up_after": "10m",
+    "max_parts_per_second": 0,
+    "progress_file": None,
+}
+"""Options of table_move as Ansible hands them on where a test gives none."""
 
 
 class Place(ModernTables):
@@ -68,17 +81,9 @@ class Place(ModernTables):
         params = {
             **self.all_of_it,
             "state": state,
-            "lock_wait": "45s",
-            "ensemble": "cold",
-            "path": "{path}_cold",
-            "twin": "{table}_cold",
-            "max_listed": 1000,
+            **OPTIONS,
             "stop_merges": stop_merges,
             "insert_wait": insert_wait,
-            "max_latency": 1.0,
-            "give_up_after": "10m",
-            "max_parts_per_second": 0,
-            "progress_file": None,
         }
         task = TableMove(params)
         with ExitStack() as stack:
