@@ -111,7 +111,8 @@ class LogSequence:
             )
         if not has_header:
             raise EnsembleError(
-                f"{log.path} is empty: its name proves that transaction 0x{log.zxid:x} was written",
+                f"{log.path} is empty, so transaction 0x{log.zxid:x}, for which its server created it, may be"
+                " missing: the copy was cut short, or the server ended at that moment",
                 remedy="Copy the logs again, to a disk with enough space; if the member has an empty file,"
                 " too, take the files of another member",
             )
