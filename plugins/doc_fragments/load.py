@@ -12,6 +12,13 @@ class ModuleDocFragment:
 
     DOCUMENTATION = r"""
     options:
+      latency_target:
+        description:
+          - Seconds that the run may add to the latency of each ensemble. The module measures the latency all
+            the time, and adapts how many operations its requests have, and how many of them are in flight.
+          - With V(0) the module runs at full speed.
+        type: float
+        default: 0.005
       max_latency:
         description:
           - Latency limit of both ensembles in seconds. The module pauses if the latency of an ensemble

@@ -129,6 +129,12 @@ options:
       - With 0 the number is the number of shard paths, up to 16.
     type: int
     default: 0
+  latency_target:
+    description:
+      - Seconds that the requests of the module may add to the latency of the hot ensemble. The module
+        measures the latency all the time, and adapts how many operations its requests have, and how many of
+        them are in flight. This does not concern the statements of the servers.
+      - With V(0) the module runs at full speed.
   max_latency:
     description:
       - Latency limit of the hot ensemble in seconds. The module pauses if the latency exceeds both this limit

@@ -107,6 +107,12 @@ options:
       - Check the rows of the repaired partitions before.
     type: bool
     default: false
+  latency_target:
+    description:
+      - Seconds that the requests of the module may add to the latency of the hot ensemble. The module
+        measures the latency all the time, and adapts how many operations its requests have, and how many of
+        them are in flight. This does not concern the statements of the servers.
+      - With V(0) the module runs at full speed.
   max_latency:
     description:
       - Latency limit of the hot ensemble in seconds. The module pauses if the latency exceeds both this limit

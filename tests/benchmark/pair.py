@@ -150,6 +150,7 @@ class Pair:
             "details": "findings",
             "compare_content": content,
             "skip_missing": False,
+            "latency_target": 0.0,
             "max_latency": 1.0,
             "give_up_after": "10m",
             "on_disk": [name for each in table.options.partitions for name in table.part_names(each)],

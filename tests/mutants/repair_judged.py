@@ -78,8 +78,8 @@ MUTANTS = (
     Mutant(
         "a shard path is adopted in batches",
         _RUN,
-        "if case.kind in _WHOLE else pace.parts_at_once",
-        "if False else pace.parts_at_once",
+        "    if case.kind in _WHOLE:\n        pace.wait",
+        "    if False:\n        pace.wait",
         ("patched/repair/test_by_copies.py::test_a_shard_path_is_adopted_under_one_lease",),
     ),
     Mutant(

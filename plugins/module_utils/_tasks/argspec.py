@@ -13,6 +13,7 @@ LOCK_WAIT: dict[str, Any] = {"type": "str", "default": "45s"}
 
 PROGRESS_FILE: dict[str, Any] = {"progress_file": {"type": "path"}}
 LOAD: dict[str, Any] = {
+    "latency_target": {"type": "float", "default": 0.005},
     "max_latency": {"type": "float", "default": 1.0},
     "give_up_after": {"type": "str", "default": "10m"},
     **PROGRESS_FILE,

@@ -31,6 +31,8 @@ class PaceOptions(NamedTuple):
     """Seconds that answers may always take; 0 for a run that never pauses."""
     give_up_after: int
     """Longest duration of one pause, in seconds."""
+    latency_target: float
+    """Seconds that the run may add to the latency of others; 0 for a run at full speed."""
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> PaceOptions:
@@ -46,7 +48,13 @@ class PaceOptions(NamedTuple):
                 f"max_latency is {latency}",
                 remedy="Give a number of seconds greater than 0, or 0 for a run that never pauses",
             )
-        return cls(parts, latency, parse_duration(params["give_up_after"], "give_up_after"))
+        target = params["latency_target"]
+        if not (isfinite(target) and target >= 0):
+            raise PartMoveError(
+                f"latency_target is {target}",
+                remedy="Give a number of seconds greater than 0, such as 0.005, or 0 for a run at full speed",
+            )
+        return cls(parts, latency, parse_duration(params["give_up_after"], "give_up_after"), target)
 
     def pace(
         self, watches: Sequence[Watch], log: Callable[[str], object], *, check_mode: bool = False

@@ -33,6 +33,7 @@ from .._partmove.tree.ports import Clock, ZnodeStore
 from .._zookeeper.settings import options_of
 from .._zookeeper.store import connect
 from .._zookeeper.watch import EnsembleWatch
+from .._zookeeper.window import RequestWindow
 from .journal_file import FileJournal, NullJournal, open_journal
 from .pacing import PaceOptions, Watch
 from .progress import Progress, ProgressFile
@@ -66,6 +67,7 @@ class Resources:
     def __init__(self, params: Mapping[str, Any], stack: ExitStack, *, check_mode: bool) -> None:
         self.check_mode = check_mode
         self.clock = SystemClock()
+        self._windows: dict[str, RequestWindow] = {}
         self._params = params
         self._stack = stack
 
@@ -76,6 +78,7 @@ class Resources:
         """
         store = connect(replace(options_of(name, self._params[name]), reads_per_second=reads_per_second))
         self.close_at_end(store)
+        self._windows[name] = store.window
         return OverlayStore(store, self.clock) if self.check_mode else store
 
     def open_pair(self) -> tuple[ZnodeStore, ZnodeStore]:
@@ -109,15 +112,24 @@ class Resources:
         log: receives a line for each pause. members: whether to consider the load that members report, too.
         Raises EnsembleError and subclasses.
         """
-        watches: list[Watch] = []
-        for name in ensembles if options.max_latency else ():
-            watch = self.open_watch(name, options.max_latency, members=members)
-            watches.append(watch)
-        return options.pace(watches, log, check_mode=self.check_mode)
+        watches = [
+            self.open_watch(name, options, members=members)
+            for name in (ensembles if options.max_latency or options.latency_target else ())
+        ]
+        return options.pace(watches if options.max_latency else [], log, check_mode=self.check_mode)
 
-    def open_watch(self, name: str, allowed: float, *, members: bool) -> Watch:
-        """Watch the ensemble that the option ``name`` describes. Parameters as in `EnsembleWatch`."""
-        watch = EnsembleWatch(options_of(name, self._params[name]), allowed, members=members)
+    def open_watch(self, name: str, options: PaceOptions, *, members: bool) -> Watch:
+        """Watch the ensemble that the option ``name`` describes, and limit the requests of its store.
+
+        Parameters as in `open_pace`.
+        """
+        watch = EnsembleWatch(
+            options_of(name, self._params[name]),
+            options.max_latency,
+            members=members and bool(options.max_latency),
+            window=self._windows.get(name),
+            target=options.latency_target,
+        )
         self.close_at_end(watch)
         return watch
 

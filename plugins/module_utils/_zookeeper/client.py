@@ -122,13 +122,15 @@ def stop_client(client: Any) -> None:
         return
 
 
-def queue_request(client: Any, request: object, connection: Callable[[], int]) -> PendingReply:
-    """Queue a request in the client; return its pending reply, which notes the number of its connection.
+def queue_request(
+    client: Any, request: object, connection: Callable[[], int], done: Callable[[], object] | None
+) -> PendingReply:
+    """Queue a request in the client; return its pending reply. Parameters as in `PendingReply`.
 
     Kazoo's own `_call` swallows all exceptions while waking its thread for a closed connection, including
     exceptions of signal handlers: an interrupted run would continue.
     """
-    result = PendingReply(connection)
+    result = PendingReply(connection, done)
     refusals = {
         KeeperState.AUTH_FAILED: AuthFailedError,
         KeeperState.CLOSED: ConnectionClosedError,

@@ -36,20 +36,23 @@ class MultiSender:
         self._waiting: deque[tuple[MultiWrite, Any]] = deque()
         self._bytes = 0
 
-    def run(self, payloads: Iterable[bytes]) -> list[Outcome]:
-        """Send the payloads; return one outcome for each, in order. Consumes the iterable lazily."""
+    def run(self, multis: Iterable[tuple[bytes, int]]) -> list[Outcome]:
+        """Send the multis; return one outcome for each, in order. Consumes the iterable lazily.
+
+        multis: the payload of each multi, and the number of its operations.
+        """
         outcomes: list[Outcome] = []
         unsent: list[Outcome] = []
         self._deadline = time.monotonic() + self._timeout
         self._stopped = not self._session.wait_connected(self._deadline)
         self._breaks = self._session.breaks
-        for payload in payloads:
+        for payload, ops in multis:
             while self._waiting and self._full(len(payload)):
                 outcomes.append(self._next_outcome())
             if not self._may_send():
                 unsent.append(Unknown(NOT_SENT))
                 continue
-            request = MultiWrite(payload, self._may_send)
+            request = MultiWrite(payload, self._may_send, ops)
             self._waiting.append((request, self._session.send(request)))
             self._bytes += len(payload)
         while self._waiting:

@@ -17,6 +17,7 @@ from .four_letters import ask_server_id
 from .options import EnsembleOptions
 from .reader import Reader
 from .session import Session
+from .window import RequestWindow
 
 ZOOKEEPER_CONFIG = "/zookeeper/config"
 KEEPER_CONFIG = "/keeper/config"
@@ -46,7 +47,7 @@ def connect_members(store: Reader, options: EnsembleOptions) -> tuple[Reader, ..
         ensemble has no member list and members_complete is not set.
     """
     with ThreadPoolExecutor(max_workers=len(options.hosts)) as pool:
-        futures = [pool.submit(_connect, host, options) for host in options.hosts]
+        futures = [pool.submit(_connect, host, options, store.window) for host in options.hosts]
     members = [future.result() for future in futures if future.exception() is None]
     try:
         for future in futures:
@@ -68,9 +69,9 @@ def close_all(members: Sequence[Reader]) -> None:
             list(pool.map(Reader.close, members))
 
 
-def _connect(host: str, options: EnsembleOptions) -> Reader:
+def _connect(host: str, options: EnsembleOptions, window: RequestWindow) -> Reader:
     direct = options.of_member(host)
-    return Reader(direct, Session(direct, f"member {host} of ensemble {options.name}"))
+    return Reader(direct, Session(direct, f"member {host} of ensemble {options.name}", window))
 
 
 def _listed_servers(store: Reader) -> _Listed | None:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from types import TracebackType
 from typing import Any, NoReturn, Optional, TypeVar
@@ -27,6 +27,7 @@ from .read_requests import (
 )
 from .session import LOST, Session
 from .synced import SyncedReads
+from .window import RequestWindow
 from .wire import (
     BAD_ARGUMENTS,
     MARSHALLING_ERROR,
@@ -116,6 +117,11 @@ class Reader:
         return self._options.name
 
     @property
+    def window(self) -> RequestWindow:
+        """The operations in flight to the ensemble."""
+        return self._session.window
+
+    @property
     def server_id(self) -> int:
         """Id (``myid``) of the server that opened the session."""
         return self._session.session_id >> 56 & 0xFF
@@ -173,7 +179,7 @@ class Reader:
         sections = [each if each.kind is DATA else ReadSection(shared, each.paths) for each in sections]
         requests: Iterator[ReadRequest]
         if self._multi_read:
-            requests, window = _multi_reads(chroot, sections, self._sizes), BATCHES_IN_FLIGHT
+            requests, window = self._multi_reads(chroot, sections), BATCHES_IN_FLIGHT
         else:
             requests, window = _single_reads(chroot, sections), SINGLES_IN_FLIGHT
         for request, answer in self._reads.stream(map(self._paced, requests), window):
@@ -186,9 +192,35 @@ class Reader:
                 self._sizes[kind.type].learn(len(results), size)
         return found[DATA.type], found[CHILDREN.type]
 
+    def _multi_reads(self, chroot: str, sections: Sequence[ReadSection]) -> Iterator[ReadRequest]:
+        """Yield requests for all sections in order, sized by the expected answers and by the window."""
+        filled: list[ReadSection] = []
+        space = self._full_request()
+        for kind, paths in sections:
+            begin = 0
+            while begin < len(paths):
+                batch = self._sizes[kind.type].batch()
+                count = min(len(paths) - begin, int(space * batch))
+                if count or not filled:
+                    end = begin + max(1, count)
+                    filled.append(ReadSection(kind, paths[begin:end]))
+                    space -= (end - begin) / batch
+                    begin = end
+                else:
+                    yield from _within_bytes(chroot, filled)
+                    filled, space = [], self._full_request()
+        if filled:
+            yield from _within_bytes(chroot, filled)
+
+    def _full_request(self) -> float:
+        """Return the size of a request now, as a share of the largest one."""
+        return min(1.0, self.window.ops_at_once / MAX_READS)
+
     def _paced(self, request: ReadRequest) -> ReadRequest:
-        """Wait for the rate limit; return the request."""
+        """Wait for the rate limit; return the request, which counts as full if its answer is large."""
         self._rate.wait(request.paths)
+        shares = [len(paths) / self._sizes[kind.type].batch() for kind, paths in request.sections]
+        request.ops = max(1, round(MAX_READS * sum(shares)))
         return request
 
     def _has_multi_read(self) -> bool:
@@ -225,29 +257,6 @@ def _single_reads(chroot: str, sections: Sequence[ReadSection]) -> Iterator[Read
     for kind, paths in sections:
         for path in paths:
             yield SingleRead(kind, chroot, path)
-
-
-def _multi_reads(
-    chroot: str, sections: Sequence[ReadSection], sizes: Mapping[int, BatchSizer]
-) -> Iterator[ReadRequest]:
-    """Yield requests for all sections in order, sized by the expected answers."""
-    filled: list[ReadSection] = []
-    space = 1.0
-    for kind, paths in sections:
-        begin = 0
-        while begin < len(paths):
-            batch = sizes[kind.type].batch()
-            count = min(len(paths) - begin, int(space * batch))
-            if count or not filled:
-                end = begin + max(1, count)
-                filled.append(ReadSection(kind, paths[begin:end]))
-                space -= (end - begin) / batch
-                begin = end
-            else:
-                yield from _within_bytes(chroot, filled)
-                filled, space = [], 1.0
-    if filled:
-        yield from _within_bytes(chroot, filled)
 
 
 def _within_bytes(chroot: str, sections: Sequence[ReadSection]) -> Iterator[ReadRequest]:

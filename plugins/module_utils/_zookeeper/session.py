@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from typing import Any
 
 from .._partmove.errors import EnsembleError, EnsembleUnreachable, SessionRefused
 from .client import ConnectionLog, make_client, queue_request, stop_client
 from .options import EnsembleOptions
 from .sockets import PendingReply
+from .window import RequestWindow
 from .wire import (
     AUTH_FAILED,
     CONNECTION_LOSS,
@@ -45,8 +47,10 @@ class Session:
     - ended: by `close`, or because the servers rejected the identity.
     """
 
-    def __init__(self, options: EnsembleOptions, label: str) -> None:
-        """Connect. ``label``: name of the other side in messages.
+    def __init__(self, options: EnsembleOptions, label: str, window: RequestWindow | None = None) -> None:
+        """Connect.
+
+        label: name of the other side in messages. window: the one of another session with the ensemble.
 
         Raises:
             PartMoveError: kazoo, or a package of the authentication scheme, is not installed.
@@ -55,6 +59,8 @@ class Session:
         """
         self.label = label
         self._options = options
+        self.window = window or RequestWindow()
+        """The operations in flight, of other sessions, too."""
         self._log = ConnectionLog()
         self._client = make_client(options, self._log)
         self._breaks = 0
@@ -101,8 +107,15 @@ class Session:
         return True
 
     def send(self, request: Request) -> PendingReply:
-        """Queue a request; return its pending reply for `wait`. Its connection is a value of `breaks`."""
-        return queue_request(self._client, request, lambda: self._breaks)
+        """Queue a request; return its pending reply for `wait`. Its connection is a value of `breaks`.
+
+        Waits first until the window has room for the operations of the request.
+        """
+        done = None
+        if request.ops:
+            self.window.enter(request.ops)
+            done = partial(self.window.leave, request.ops)
+        return queue_request(self._client, request, lambda: self._breaks, done)
 
     def wait(self, result: PendingReply, deadline: float) -> Answer:
         """Return the answer, or an answer with an error code; OPERATION_TIMEOUT at the deadline."""

@@ -168,28 +168,37 @@ class WakeUpPipe:
 class PendingReply:
     """Implements the parts of AsyncResult used by kazoo and `Session`, with one lock."""
 
-    def __init__(self, connection: Callable[[], int]) -> None:
-        """``connection``: returns the number of kazoo's connection; called by kazoo's thread."""
+    def __init__(self, connection: Callable[[], int], done: Callable[[], object] | None = None) -> None:
+        """Wait for the reply.
+
+        connection: returns the number of kazoo's connection. done: called once there is an answer or an
+        error. Both are called by kazoo's thread.
+        """
         self.value: object = None
         self.exception: BaseException | None = None
         self.connection = -1
         """Number of the connection of the answer, which is that of the request; -1 without an answer."""
         self._connection_now = connection
+        self._done = done
         self._came = threading.Lock()
         self._came.acquire()
 
     def set(self, value: object = None) -> None:
         """Store the answer. Exactly one call of `set` or `set_exception`."""
-        # Only kazoo's thread replaces the connection, so the number is exact here, and nowhere else.
-        self.connection = self._connection_now()
         self.value = value
-        self._came.release()
+        self._finish()
 
     def set_exception(self, exception: BaseException) -> None:
         """Store the error: of the server, or of a lost connection."""
-        self.connection = self._connection_now()
         self.exception = exception
+        self._finish()
+
+    def _finish(self) -> None:
+        # Only kazoo's thread replaces the connection, so the number is exact here, and nowhere else.
+        self.connection = self._connection_now()
         self._came.release()
+        if self._done is not None:
+            self._done()
 
     def wait(self, timeout: float) -> bool:
         """Wait for answer or error; return whether one came within ``timeout``. Thread-safe."""

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterable
 
 from .._partmove.errors import EnsembleError
+from .._partmove.tree.multi_batches import MAX_OPS
 from .._partmove.tree.znodes import Multi, Outcome, Unknown
 from .commit import MultiSender
 from .members import close_all, connect_members
@@ -61,6 +62,11 @@ class ZooKeeperStore(Reader):
         """Id of the current session; changes after an expiry."""
         return self._session.session_id
 
+    @property
+    def ops_at_once(self) -> int:
+        """Operations that a multi should have at most now."""
+        return min(MAX_OPS, self.window.ops_at_once)
+
     def check_chroot(self) -> None:
         """Reject a missing chroot: everything below it would seem empty."""
         error = self._session.ask(Exists(wire_path(self.chroot, "/"))).error
@@ -82,7 +88,7 @@ class ZooKeeperStore(Reader):
             PartMoveError: a multi exceeds the limits of wire.py; earlier multis may have been applied.
         """
         commit = MultiSender(self._session, self._options.operation_timeout)
-        outcomes = commit.run(map(self._encoder.encode, multis))
+        outcomes = commit.run((self._encoder.encode(multi), len(multi)) for multi in multis)
         if any(isinstance(outcome, Unknown) for outcome in outcomes):
             # The answer may come late, or never, over a connection that is not lost.
             self.sync("/")

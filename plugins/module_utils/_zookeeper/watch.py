@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Measures an ensemble during a run, through a separate session.
+"""Measures an ensemble during a run, through a separate session, and adapts the run to it.
 
 An ensemble answers the requests of a session in order, so requests of the run itself wait for each other. The
 timed request is therefore a sync, which only waits for the ensemble's pending work: the latency that other
@@ -19,9 +19,12 @@ from .four_letters import ask_member
 from .options import EnsembleOptions
 from .session import Session
 from .strain import PULSE_SECONDS, MemberState, Strain
+from .window import LatencyLoop, RequestWindow
 from .wire import Sync, wire_path
 
 _FIRST_LATENCIES = 5
+_LOOP_SECONDS = 0.05
+"""Interval of the timed requests while the window of the run follows them."""
 _SECONDS_BETWEEN_POLLS = 3.0
 _MEMBER_SECONDS = 1.0
 """Time limit for a member's answer."""
@@ -29,13 +32,23 @@ _CLOSE_SECONDS = 3.0
 
 
 class EnsembleWatch:
-    """Feeds measurements to `Strain` in a background thread, until closed."""
+    """Feeds measurements to `Strain` and to the window in a background thread, until closed."""
 
-    def __init__(self, options: EnsembleOptions, allowed: float, *, members: bool) -> None:
+    def __init__(
+        self,
+        options: EnsembleOptions,
+        allowed: float,
+        *,
+        members: bool,
+        window: RequestWindow | None = None,
+        target: float = 0.0,
+    ) -> None:
         """Connect, and measure the ensemble before the run adds load.
 
         allowed: latency that is always acceptable, in seconds.
         members: also query each member; members without an initial answer are not queried again.
+        window: the requests of the run, so many that they add ``target`` seconds to the latency; without
+            limit for 0.
 
         Errors as in `Session`.
         """
@@ -47,10 +60,14 @@ class EnsembleWatch:
         self._ended = threading.Event()
         self._guard = threading.Lock()
         try:
-            self._strain = Strain(options.name, [self._pulse() for _each in range(_FIRST_LATENCIES)], allowed)
+            first = [self._pulse() for _each in range(_FIRST_LATENCIES)]
+            self._strain = Strain(options.name, first, allowed)
         except BaseException:
             self._session.close()
             raise
+        self._window = window if target else None
+        if self._window is not None:
+            self._window.follow(LatencyLoop(first, target))
         self._members: dict[str, MemberState] = {}
         if members:
             self._query_members(options.hosts)
@@ -70,14 +87,19 @@ class EnsembleWatch:
         self._thread.join(_CLOSE_SECONDS)
 
     def _run(self) -> None:
-        polled = time.monotonic()
-        while not self._ended.wait(PULSE_SECONDS):
+        polled = judged = time.monotonic()
+        while not self._ended.wait(PULSE_SECONDS if self._window is None else _LOOP_SECONDS):
             seconds = self._pulse()
-            with self._guard:
-                self._strain.add_latency(seconds)
-            if self._members and time.monotonic() - polled >= _SECONDS_BETWEEN_POLLS:
+            if self._window is not None:
+                self._window.measured(seconds)
+            now = time.monotonic()
+            if now - judged >= PULSE_SECONDS:
+                with self._guard:
+                    self._strain.add_latency(seconds)
+                judged = now
+            if self._members and now - polled >= _SECONDS_BETWEEN_POLLS:
                 self._query_members(tuple(self._members))
-                polled = time.monotonic()
+                polled = now
 
     def _pulse(self) -> float:
         """Return the latency of a sync; without an answer, the time until the failure."""

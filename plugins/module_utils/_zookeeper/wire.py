@@ -91,6 +91,8 @@ class Request:
     """A request; subclasses create the payload and decode the answer."""
 
     type: int
+    ops: int = 0
+    """Operations that count in a `RequestWindow`; 0 for a request that never waits."""
 
     def __init__(self, payload: bytes) -> None:
         self._payload = payload
@@ -136,8 +138,9 @@ class MultiWrite(Request):
 
     type = _MULTI
 
-    def __init__(self, payload: bytes, may_send: Callable[[], bool]) -> None:
+    def __init__(self, payload: bytes, may_send: Callable[[], bool], ops: int = 0) -> None:
         super().__init__(payload)
+        self.ops = ops
         self._may_send = may_send
         self.sent = False
 

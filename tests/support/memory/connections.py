@@ -26,6 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.reader im
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.session import Session
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.sockets import PendingReply
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import ZooKeeperStore
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.window import RequestWindow
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.wire import (
     CONNECTION_LOSS,
     Answer,
@@ -64,6 +65,7 @@ class MemorySession(Session):
         self.options = EnsembleOptions(store.name, ("memory.example:2181",), operation_timeout=seconds)
         self._options = self.options
         self._log = ConnectionLog()
+        self.window = RequestWindow()
         self._breaks = 0
         self._answered = 0
         self._under_way: deque[tuple[Request, PendingReply, tuple[int, bytes]]] = deque()

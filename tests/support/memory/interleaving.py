@@ -131,6 +131,11 @@ class WatchedStore:
         """As of the store below."""
         return self._store.session_id
 
+    @property
+    def ops_at_once(self) -> int:
+        """As of the store below."""
+        return self._store.ops_at_once
+
     def expire(self) -> None:
         """End the session; the next request begins a new one."""
         self._store.expire()

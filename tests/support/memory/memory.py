@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.multi_batches import MAX_OPS
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import (
     ask_one_by_one,
 )
@@ -150,6 +151,7 @@ class MemoryStore:
 
     chroot = ""
     server_id = 1
+    ops_at_once = MAX_OPS
 
     def __init__(self, ensemble: MemoryEnsemble) -> None:
         self.ensemble = ensemble

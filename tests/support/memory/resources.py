@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.pacing import PaceOptions
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from support.memory.bench import Bench
 
@@ -55,7 +56,7 @@ class MemoryResources(Resources):
         store = self.stores[name]
         return OverlayStore(store, self.clock) if self.check_mode else store
 
-    def open_watch(self, name: str, allowed: float, *, members: bool) -> MemoryWatch:
+    def open_watch(self, name: str, options: PaceOptions, *, members: bool) -> MemoryWatch:
         """The watch on an ensemble of the bench."""
         self.watched.append((name, members))
         return self.watches[name]

@@ -6,10 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 MOST_PARTITIONS = 16_384
 """The partitions of a memory batch. Every memory batch of a shard path has a lease of its own."""
+
+FIRST_PARTS = 10_000
+LEAST_PARTS = 500
+"""The fewest parts of a paced batch, as each one begins with about twenty requests."""
+BATCH_SECONDS = 2.0
 
 
 def memory_batches(partition_ids: Collection[str]) -> Iterator[list[str]]:
@@ -19,12 +24,35 @@ def memory_batches(partition_ids: Collection[str]) -> Iterator[list[str]]:
         yield ordered[begin : begin + MOST_PARTITIONS]
 
 
-def paced_batches(
-    partition_ids: Sequence[str], parts: Mapping[str, int], most: int
-) -> Iterator[tuple[list[str], int]]:
-    """Yield the partition ids in order, in batches of at most ``most`` parts, with the parts of each batch.
+class BatchLimit:
+    """The most parts of the next paced batch, so that a batch takes about ``BATCH_SECONDS``.
 
-    A partition is never split, so a single partition may exceed ``most``.
+    A run can pause only between paced batches, and copies wait for the switch until all of their batch are
+    verified.
+    """
+
+    def __init__(self, most: int) -> None:
+        """``most``: the limit, however fast the run is."""
+        self._most = most
+        self._parts = min(most, FIRST_PARTS)
+
+    def parts(self) -> int:
+        """Return the most parts of the next batch."""
+        return self._parts
+
+    def took(self, parts: int, seconds: float) -> None:
+        """Adapt to the duration of a batch."""
+        if seconds > 0:
+            self._parts = min(self._most, max(LEAST_PARTS, int(parts * BATCH_SECONDS / seconds)))
+
+
+def paced_batches(
+    partition_ids: Sequence[str], parts: Mapping[str, int], most: Callable[[], int]
+) -> Iterator[tuple[list[str], int]]:
+    """Yield the partition ids in order, in batches, with the parts of each batch.
+
+    most: returns the most parts of the next batch. A partition is never split, so a single partition may
+    exceed it.
 
     parts: partition id → number of parts. A missing partition, or a partition without parts, counts as one
     part.
@@ -33,7 +61,7 @@ def paced_batches(
     total = 0
     for each in partition_ids:
         count = max(1, parts.get(each, 1))
-        if batch and total + count > most:
+        if batch and total + count > most():
             yield batch, total
             batch, total = [], 0
         batch.append(each)

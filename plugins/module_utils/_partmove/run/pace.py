@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from ..errors import PausedTooLong
 from ..tree.ports import Clock
 from ..tree.rate import Rate
+from .batches import BatchLimit, paced_batches
 
 MOST_AT_ONCE = 50_000
 """The most parts of a paced batch, which is the work between two waits."""
@@ -95,6 +96,22 @@ class RunPace:
             self._pausing += change
             if self._pausing == max(change, 0):
                 self._log(line)
+
+
+def paced(
+    pace: Pace, clock: Clock, partition_ids: Sequence[str], parts: Mapping[str, int]
+) -> Iterator[list[str]]:
+    """Yield the partitions in paced batches, each once the pace allows its parts.
+
+    The size of a batch follows from the time that the caller took for the batch before. ``parts`` as in
+    `paced_batches`.
+    """
+    limit = BatchLimit(pace.parts_at_once)
+    for batch, count in paced_batches(partition_ids, parts, limit.parts):
+        pace.wait(count, clock)
+        began = clock.now()
+        yield batch
+        limit.took(count, clock.now() - began)
 
 
 def _paused_too_long(seconds: float, problem: str) -> PausedTooLong:

@@ -21,8 +21,7 @@ from ..gates.names import GateName
 from ..lease.held_lease import Leases
 from ..lease.lease import Lease
 from ..tree.ports import Clock, ZnodeReader
-from .batches import paced_batches
-from .pace import Pace
+from .pace import Pace, paced
 from .report import RunReport
 from .under_lease import refuse_unfinished, work_under_leases
 
@@ -118,7 +117,4 @@ class ShardRun(ABC, Generic[_Context, _Report]):
 
         The run only waits here, between batches: no partition is half moved meanwhile.
         """
-        pace = self._context.pace
-        for batch, parts in paced_batches(partition_ids, self._parts, pace.parts_at_once):
-            pace.wait(parts, self._context.clock)
-            yield batch
+        return paced(self._context.pace, self._context.clock, partition_ids, self._parts)

@@ -43,6 +43,11 @@ class DelegatingStore:
         """The id of the current session."""
         return self.inner.session_id
 
+    @property
+    def ops_at_once(self) -> int:
+        """Operations that a multi should have at most now."""
+        return self.inner.ops_at_once
+
     def members(self) -> Sequence[ZnodeReader]:
         """Return a direct connection to each member."""
         return self.inner.members()

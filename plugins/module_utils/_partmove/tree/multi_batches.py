@@ -10,7 +10,7 @@ group go into the same multi.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from ..errors import PartMoveError
@@ -60,8 +60,14 @@ class MultiRoom(NamedTuple):
         return len(ops) <= self.ops and size_of(ops) + more_bytes <= self.bytes
 
 
-def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> Iterator[MultiBatch]:
+def pack(
+    checks: Sequence[Op],
+    groups: Iterable[tuple[Key, Sequence[Op]]],
+    ops_at_once: Callable[[], int] = lambda: MAX_OPS,
+) -> Iterator[MultiBatch]:
     """Fill multis with whole groups, in order. Every multi starts with the checks.
+
+    ops_at_once: returns how many operations a multi should have at most; a larger group goes alone.
 
     The iterable is consumed lazily: a multi is yielded as soon as the next group does not fit.
 
@@ -71,11 +77,13 @@ def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> It
     keys: list[Key] = []
     ops: list[Op] = []
     used = checks_bytes
+    most = min(MAX_OPS, ops_at_once())
     for key, group in groups:
         group_bytes = size_of(group)
-        if ops and (len(checks) + len(ops) + len(group) > MAX_OPS or used + group_bytes > MAX_BYTES):
+        if ops and (len(checks) + len(ops) + len(group) > most or used + group_bytes > MAX_BYTES):
             yield MultiBatch(tuple(keys), (*checks, *ops))
             keys, ops, used = [], [], checks_bytes
+            most = min(MAX_OPS, ops_at_once())
         if len(checks) + len(group) > MAX_OPS or checks_bytes + group_bytes > MAX_BYTES:
             raise GroupTooLarge(
                 f"{len(group)} operations of {group_bytes} bytes on {group[0].path} do not fit one multi "

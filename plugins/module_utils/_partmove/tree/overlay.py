@@ -212,6 +212,11 @@ class OverlayStore(OverlayReader):
         """The id of the current session."""
         return self._store.session_id
 
+    @property
+    def ops_at_once(self) -> int:
+        """Operations that a multi should have at most now."""
+        return self._store.ops_at_once
+
     def members(self) -> Sequence[ZnodeReader]:
         """Return a reader for each member, with the writes of this overlay applied."""
         return [OverlayReader(member, self._changes) for member in self._store.members()]

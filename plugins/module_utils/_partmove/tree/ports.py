@@ -68,6 +68,10 @@ class ZnodeStore(ZnodeReader, Protocol):
     def session_id(self) -> int:
         """The id of the current session; changes after an expiry."""
 
+    @property
+    def ops_at_once(self) -> int:
+        """Operations that a multi should have at most now, so that others need not wait for it."""
+
     def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Send the multis in order, several in flight, and return one outcome each, in order.
 

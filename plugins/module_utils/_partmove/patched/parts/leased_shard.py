@@ -130,7 +130,7 @@ class LeasedEnsemble:
         PartMoveError, no later group is sent, and the outcome of the earlier groups is still reported. The
         result holds the problem, if there is one; only errors of the store itself are raised.
         """
-        sending = _Sending(pack((*self._checks, *checks), groups))
+        sending = _Sending(pack((*self._checks, *checks), groups, lambda: self.store.ops_at_once))
         outcomes = self._sent(sending)
         written = Written([], [], [], sending.problem, {})
         for batch, outcome in zip_strict(sending.batches, outcomes):

@@ -43,7 +43,7 @@ def make_verified_copies(
     compared: deque[Future[None]] = deque()
     made: list[RegisteredPart] = []
     with ThreadPoolExecutor(1) as pool:
-        for batch, _parts in paced_batches(sorted(partitions), sizes, PARTS_AT_ONCE):
+        for batch, _parts in paced_batches(sorted(partitions), sizes, lambda: PARTS_AT_ONCE):
             if made:
                 compared.append(pool.submit(comparison.add, made))
             while len(compared) > 1:

@@ -20,7 +20,7 @@ from ...errors import NoSuchTable, PartMoveError
 from ...formats.layout import ShardLayout
 from ...journal.events import Event
 from ...journal.port import Journal
-from ...run.batches import paced_batches
+from ...run.pace import paced
 from ..audit.audit import Row, ShardAudit, audit_shard
 from ..audit.kind import FindingKind
 from .by_copies import adopt, rewrite
@@ -137,9 +137,11 @@ def _paced(case: RepairCase, parts: Mapping[str, int]) -> Iterator[RepairCase]:
     """Yield the case in paced batches, each once the pace allows it; no lease is held meanwhile."""
     pace, clock = case.context.pace, case.context.clock
     case.context.on_progress(len(case.partition_ids), 0)
-    most = sum(map(_at_least_one, parts.values())) if case.kind in _WHOLE else pace.parts_at_once
-    for batch, count in paced_batches(case.partition_ids, parts, most):
-        pace.wait(count, clock)
+    if case.kind in _WHOLE:
+        pace.wait(sum(map(_at_least_one, parts.values())), clock)
+        yield case
+        return
+    for batch in paced(pace, clock, case.partition_ids, parts):
         yield replace(case, partition_ids=batch)
 
 

@@ -30,7 +30,7 @@ def options(**given: Any) -> PaceOptions:
 
 
 def test_by_default_the_rate_has_no_limit() -> None:
-    assert options() == PaceOptions(0, 1.0, 600)
+    assert options() == PaceOptions(0, 1.0, 600, 0.005)
 
 
 def test_a_module_that_only_reads_has_no_rate() -> None:

@@ -1,0 +1,100 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How many operations a run has in flight to one ensemble, adapted to the latency that others get.
+
+The control is that of LEDBAT (RFC 6817), which lets a background transfer give way to all others: what counts
+is the delay above the latency without load. The window grows while the delay is below a target, and shrinks
+while it is above.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from statistics import median
+
+MOST_OPS = 8_000
+"""The largest window: eight multis, or sixteen multiReads, of the largest size."""
+LEAST_OPS = 64
+"""The smallest window: a run goes on, however slowly. A slow ensemble limits such a window by itself."""
+
+_FIRST_OPS = 500
+_GROWTH = 0.15
+_DECREASE = 0.25
+_LATENCIES = 3
+_USUAL_LATENCIES = 20
+
+
+class LatencyLoop:
+    """The size of the window for a delay of ``target`` seconds; knows neither clock nor ensemble.
+
+    Each measurement changes the size by a factor: 1.15 without any delay, 1 at the target, 1/2 at twice the
+    target, 1/3 at three times, and at least 1/4. The delay is the median of the last three, so a pause of a
+    server that ends before the next measurement has no effect.
+    """
+
+    def __init__(self, first: Sequence[float], target: float) -> None:
+        """Start with the latencies before the run adds load.
+
+        first, target: in seconds.
+        """
+        self._target = target
+        self._usual = median(first)
+        self._recent: deque[float] = deque(first, _USUAL_LATENCIES)
+        self.ops = float(_FIRST_OPS)
+        """The size of the window, in operations."""
+
+    def add(self, latency: float) -> None:
+        """Adapt to a latency in seconds."""
+        self._recent.append(latency)
+        # Smaller, if the run began while the ensemble was slow.
+        self._usual = min(self._usual, median(self._recent))
+        delay = median([*self._recent][-_LATENCIES:]) - self._usual
+        below = 1 - delay / self._target
+        factor = 1 + _GROWTH * min(1.0, below) if below > 0 else max(_DECREASE, 1 / (1 - below))
+        self.ops = min(float(MOST_OPS), max(float(LEAST_OPS), self.ops * factor))
+
+
+class RequestWindow:
+    """The operations in flight over all sessions with one ensemble; without a limit at first.
+
+    A request may start while any of the window is free. So a large request never waits for ever, and the
+    window is exceeded by less than one request.
+    """
+
+    def __init__(self) -> None:
+        self._loop: LatencyLoop | None = None
+        self._in_flight = 0
+        self._changed = threading.Condition()
+
+    @property
+    def ops_at_once(self) -> int:
+        """Operations that one request should have: half of the window, so that two requests are in flight."""
+        return MOST_OPS if self._loop is None else int(self._loop.ops / 2)
+
+    def follow(self, loop: LatencyLoop) -> None:
+        """Have the size that a control loop gives from now on."""
+        self._loop = loop
+
+    def measured(self, latency: float) -> None:
+        """Adapt to a measured latency in seconds."""
+        with self._changed:
+            if self._loop is not None:
+                self._loop.add(latency)
+                self._changed.notify_all()
+
+    def enter(self, ops: int) -> None:
+        """Wait until some of the window is free; then count the operations as in flight."""
+        with self._changed:
+            while self._loop is not None and self._in_flight >= self._loop.ops:
+                self._changed.wait()
+            self._in_flight += ops
+
+    def leave(self, ops: int) -> None:
+        """Count the operations no more: they were answered, or their connection was lost."""
+        with self._changed:
+            self._in_flight -= ops
+            self._changed.notify_all()
