@@ -48,6 +48,13 @@ options:
         limit. Children and data of a znode are separate reads, and each counts.
     type: int
     default: 0
+  latency_target:
+    description:
+      - Seconds that the reads may add to the latency of the ensemble. The module measures the latency all the
+        time, and adapts how many reads its requests have, and how many of them are in flight.
+      - With V(0) the module reads at full speed.
+    type: float
+    default: 0.005
   inactive_after:
     description: Minimum time without a session and without a write before a replica is reported.
     type: str
@@ -317,6 +324,7 @@ def main() -> None:
             "coordination_root": argspec.COORDINATION_ROOT,
             "ddl_path": {"type": "str", "default": "/clickhouse/task_queue/ddl"},
             "znodes_per_second": {"type": "int", "default": 0},
+            **argspec.LATENCY_TARGET,
             "inactive_after": {"type": "str", "default": "7d"},
             "stuck_after": {"type": "str", "default": "1d"},
             "unused_after": {"type": "str", "default": "30d"},

@@ -97,7 +97,13 @@ class Scene:
         for name, content in files.items():
             given[name].write_text(content)
         options = [f"--{name}={path}" for name, path in given.items()]
-        options += [f"--source={source}", f"--root={self.tree.root}", f"--plan={plan}", f"--as-of={_AS_OF}"]
+        options += [
+            f"--source={source}",
+            f"--root={self.tree.root}",
+            f"--plan={plan}",
+            f"--as-of={_AS_OF}",
+            "--latency-target=0",
+        ]
         given_to_java = os.environ.get("SPARK_SUBMIT_OPTS", OPTIONS_OF_THE_ROLE)
         spark = {
             "PYSPARK_SUBMIT_ARGS": f"--master local[{cores}] pyspark-shell",

@@ -59,7 +59,8 @@ def measure(arguments: Mapping[str, Any]) -> Reading:
 
 def _reader(source: str, root: str, hot: object) -> InventoryReader | SnapshotReader:
     if source == "zookeeper":
-        return InventoryReader(root=root, hot=options_of("hot", hot), cold=None, sessions=1, is_grouped=True)
+        ensemble = options_of("hot", hot)
+        return InventoryReader(root, ensemble, cold=None, sessions=1, latency_target=0.0, is_grouped=True)
     return SnapshotReader(root=root, hot=folders_of("hot", hot), tasks=1, is_grouped=True)
 
 

@@ -185,12 +185,16 @@ class Pair:
             cpu = self._servers_cpu_seconds() - cpu
             return replace(measured, requests=self._packets() - requests, servers_cpu_seconds=cpu)
 
-    def planned(self, partitions: Sequence[tuple[str, str]]) -> Callable[[], DailyRun]:
+    def planned(
+        self, partitions: Sequence[tuple[str, str]], *, latency_target: float = 0.0
+    ) -> Callable[[], DailyRun]:
         """Plan to move partitions of many shard paths, sorted; return what does so, in a new process.
+
+        latency_target: option of the module, in seconds; 0 for full speed.
 
         That raises RuntimeError where not all of them are moved.
         """
-        arguments = self._plan_arguments(partitions)
+        arguments = {**self._plan_arguments(partitions), "latency_target": latency_target}
 
         def move() -> DailyRun:
             run = DailyRun(**_measured("measured_daily", arguments, self.hot.folder.parent))
@@ -228,6 +232,7 @@ class Pair:
             "assume_patched": True,
             "assume_active": True,
             "max_listed": 1,
+            "latency_target": 0.0,
         }
 
     def measure_baseline(self, table: Table, partitions: int) -> Baseline:

@@ -141,7 +141,7 @@ class Ground(ModernTables):
     def audit(self) -> dict[str, Any]:
         """What the task of the audit answers."""
         given = {"shard_paths": [self.path], "root": None, "details": "all", "twin": DEFAULT_TWIN}
-        load = {"max_latency": 1.0, "give_up_after": "10m", "progress_file": None}
+        load = {"latency_target": 0.0, "max_latency": 1.0, "give_up_after": "10m", "progress_file": None}
         params = {**self.given, **given, **load}
         task = TwinAuditInfo(params)
         with ExitStack() as stack:
@@ -167,6 +167,7 @@ class Ground(ModernTables):
             "journal": "",
         }
         load = {
+            "latency_target": 0.0,
             "max_latency": 1.0,
             "give_up_after": "10m",
             "progress_file": None,

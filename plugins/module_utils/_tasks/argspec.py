@@ -12,8 +12,9 @@ COORDINATION_ROOT: dict[str, Any] = {"type": "str", "default": "/partmove"}
 LOCK_WAIT: dict[str, Any] = {"type": "str", "default": "45s"}
 
 PROGRESS_FILE: dict[str, Any] = {"progress_file": {"type": "path"}}
+LATENCY_TARGET: dict[str, Any] = {"latency_target": {"type": "float", "default": 0.005}}
 LOAD: dict[str, Any] = {
-    "latency_target": {"type": "float", "default": 0.005},
+    **LATENCY_TARGET,
     "max_latency": {"type": "float", "default": 1.0},
     "give_up_after": {"type": "str", "default": "10m"},
     **PROGRESS_FILE,

@@ -16,6 +16,7 @@ from .._partmove.census.report import result_of
 from .._partmove.census.settings import checked_count, limits_of
 from .._partmove.census.walk import take_census
 from .._partmove.formats.layout import check_shard_path
+from .pacing import latency_target
 from .resources import Resources, coordination_root
 
 
@@ -29,6 +30,7 @@ class CensusInfo:
         self._places = Places(coordination_root(params), check_shard_path(params["ddl_path"]))
         self._limits = limits_of(params)
         self._reads_per_second = checked_count("znodes_per_second", params["znodes_per_second"])
+        self._latency_target = latency_target(params)
         self._clients = None if params["clickhouse"] is None else clients_of(params["clickhouse"])
         self._found: dict[str, Any] = {}
 
@@ -38,7 +40,9 @@ class CensusInfo:
 
     def run(self, resources: Resources) -> None:
         """Read every znode, then query the servers, so that they know tables created meanwhile."""
-        hot = resources.open_ensemble("hot", reads_per_second=self._reads_per_second)
+        hot = resources.open_ensemble(
+            "hot", reads_per_second=self._reads_per_second, latency_target=self._latency_target
+        )
         census = take_census(hot, self._places)
         answers = None if self._clients is None else query_servers(self._clients)
         self._found = result_of(census, self._limits, int(resources.clock.now() * 1000), answers)

@@ -22,6 +22,17 @@ class Watch(Protocol):
         """Return why the run should pause, as a clause; ``""`` without a reason."""
 
 
+def latency_target(params: Mapping[str, Any]) -> float:
+    """Return the option ``latency_target`` in seconds. Raises PartMoveError."""
+    target = float(params["latency_target"])
+    if not (isfinite(target) and target >= 0):
+        raise PartMoveError(
+            f"latency_target is {target}",
+            remedy="Give a number of seconds greater than 0, such as 0.005, or 0 for a run at full speed",
+        )
+    return target
+
+
 class PaceOptions(NamedTuple):
     """Limits on the speed of a run, from the options of a module."""
 
@@ -48,13 +59,9 @@ class PaceOptions(NamedTuple):
                 f"max_latency is {latency}",
                 remedy="Give a number of seconds greater than 0, or 0 for a run that never pauses",
             )
-        target = params["latency_target"]
-        if not (isfinite(target) and target >= 0):
-            raise PartMoveError(
-                f"latency_target is {target}",
-                remedy="Give a number of seconds greater than 0, such as 0.005, or 0 for a run at full speed",
-            )
-        return cls(parts, latency, parse_duration(params["give_up_after"], "give_up_after"), target)
+        return cls(
+            parts, latency, parse_duration(params["give_up_after"], "give_up_after"), latency_target(params)
+        )
 
     def pace(
         self, watches: Sequence[Watch], log: Callable[[str], object], *, check_mode: bool = False

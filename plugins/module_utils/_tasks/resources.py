@@ -71,12 +71,16 @@ class Resources:
         self._params = params
         self._stack = stack
 
-    def open_ensemble(self, name: str, *, reads_per_second: float = 0.0) -> ZnodeStore:
+    def open_ensemble(
+        self, name: str, *, reads_per_second: float = 0.0, latency_target: float = 0.0
+    ) -> ZnodeStore:
         """Connect to the ensemble in the option ``name``. In check mode the store only remembers writes.
 
-        reads_per_second: limit on znodes read per second, 0 for none. Raises EnsembleError and subclasses.
+        The limits are those of `EnsembleOptions`, for a run without a pace. Raises EnsembleError and
+        subclasses.
         """
-        store = connect(replace(options_of(name, self._params[name]), reads_per_second=reads_per_second))
+        options = options_of(name, self._params[name])
+        store = connect(replace(options, reads_per_second=reads_per_second, latency_target=latency_target))
         self.close_at_end(store)
         self._windows[name] = store.window
         return OverlayStore(store, self.clock) if self.check_mode else store

@@ -66,6 +66,7 @@ class EnsembleOptions:
     connect_timeout: time limit for connecting.
     operation_timeout: time limit for a request, reconnections included.
     reads_per_second: maximum number of znodes a session reads per second, 0 for no limit.
+    latency_target: what the session may add to the latency of other clients, 0 for any.
     auth_scheme: ``""``, ``digest``, ``sasl_digest_md5`` or ``sasl_gssapi``.
     auth_credential: ``user:password``; for sasl_gssapi the principal, or ``""`` for the ticket cache's.
     sasl_service: Kerberos service name of the servers.
@@ -80,6 +81,7 @@ class EnsembleOptions:
     connect_timeout: float = 15.0
     operation_timeout: float = 60.0
     reads_per_second: float = 0.0
+    latency_target: float = 0.0
     auth_scheme: str = ""
     auth_credential: str = field(default="", repr=False)
     sasl_service: str = "zookeeper"

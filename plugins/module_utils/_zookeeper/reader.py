@@ -201,7 +201,7 @@ class Reader:
             while begin < len(paths):
                 batch = self._sizes[kind.type].batch()
                 count = min(len(paths) - begin, int(space * batch))
-                if count or not filled:
+                if count > 0 or not filled:
                     end = begin + max(1, count)
                     filled.append(ReadSection(kind, paths[begin:end]))
                     space -= (end - begin) / batch

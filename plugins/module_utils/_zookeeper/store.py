@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from math import inf
 
 from .._partmove.errors import EnsembleError
 from .._partmove.tree.multi_batches import MAX_OPS
@@ -17,11 +18,12 @@ from .members import close_all, connect_members
 from .options import EnsembleOptions
 from .reader import Reader
 from .session import Session
+from .watch import EnsembleWatch
 from .wire import NO_NODE, Exists, MultiEncoder, wire_path
 
 
 def connect(options: EnsembleOptions) -> ZooKeeperStore:
-    """Connect to an ensemble.
+    """Connect to an ensemble, and measure its latency all the time if the options have a target for it.
 
     Raises:
         PartMoveError: a Python package is missing.
@@ -32,6 +34,8 @@ def connect(options: EnsembleOptions) -> ZooKeeperStore:
     store = ZooKeeperStore(options, Session(options, options.label))
     try:
         store.check_chroot()
+        if options.latency_target:
+            store.follow_latency(options.latency_target)
     except BaseException:
         store.close()
         raise
@@ -46,6 +50,7 @@ class ZooKeeperStore(Reader):
         self._encoder = MultiEncoder(options.chroot, authenticated=bool(options.auth_scheme))
         self._members: tuple[Reader, ...] | None = None
         self._connecting = threading.Lock()
+        self._watch: EnsembleWatch | None = None
 
     @property
     def chroot(self) -> str:
@@ -66,6 +71,13 @@ class ZooKeeperStore(Reader):
     def ops_at_once(self) -> int:
         """Operations that a multi should have at most now."""
         return min(MAX_OPS, self.window.ops_at_once)
+
+    def follow_latency(self, target: float) -> None:
+        """Limit the operations in flight so that they add ``target`` seconds to the latency of others.
+
+        Errors as in `Session`.
+        """
+        self._watch = EnsembleWatch(self._options, inf, members=False, window=self.window, target=target)
 
     def check_chroot(self) -> None:
         """Reject a missing chroot: everything below it would seem empty."""
@@ -109,6 +121,8 @@ class ZooKeeperStore(Reader):
 
     def close(self) -> None:
         """End the sessions with the members and with the ensemble."""
+        if self._watch is not None:
+            self._watch.close()
         close_all(self._members or ())
         self._members = None
         super().close()

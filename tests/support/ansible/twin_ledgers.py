@@ -74,7 +74,7 @@ class LedgerGround(ModernTables):
 
     def audit(self) -> dict[str, Any]:
         """What the task of twin_audit_info answers."""
-        load = {"max_latency": 1.0, "give_up_after": "10m", "progress_file": None}
+        load = {"latency_target": 0.0, "max_latency": 1.0, "give_up_after": "10m", "progress_file": None}
         given = {"shard_paths": [self.path], "root": None, "details": "all", "twin": DEFAULT_TWIN}
         params = {**self.given, **load, **given}
         task = TwinAuditInfo(params)

@@ -29,6 +29,7 @@ OPTIONS: Mapping[str, Any] = {
     "path": "{path}_cold",
     "twin": "{table}_cold",
     "max_listed": 1000,
+    "latency_target": 0.0,
     "max_latency": 1.0,
     "give_up_after": "10m",
     "max_parts_per_second": 0,

@@ -69,6 +69,7 @@ class Repairs:
             "disks_are_mounted": False,
             "without_hashes": False,
             "journal": None,
+            "latency_target": 0.0,
             "max_latency": 1.0,
             "give_up_after": "10m",
             "max_parts_per_second": 0,

@@ -39,7 +39,7 @@ class MemoryResources(Resources):
         super().__init__(params, ExitStack(), check_mode=check_mode)
         self.stores: dict[str, ZnodeStore] = {"hot": bench.hot_store, "cold": bench.cold_store}
         self.opened: list[str] = []
-        self.reads_per_second = 0.0
+        self.reads_per_second = self.latency_target = 0.0
         """What was asked for last."""
         self.watches = {name: MemoryWatch() for name in self.stores}
         self.watched: list[tuple[str, bool]] = []
@@ -49,10 +49,13 @@ class MemoryResources(Resources):
         """Close what the task opened, as the end of a module does."""
         self._stack.close()
 
-    def open_ensemble(self, name: str, *, reads_per_second: float = 0.0) -> ZnodeStore:
+    def open_ensemble(
+        self, name: str, *, reads_per_second: float = 0.0, latency_target: float = 0.0
+    ) -> ZnodeStore:
         """The store of the bench, below an overlay in check mode."""
         self.opened.append(name)
         self.reads_per_second = reads_per_second
+        self.latency_target = latency_target
         store = self.stores[name]
         return OverlayStore(store, self.clock) if self.check_mode else store
 

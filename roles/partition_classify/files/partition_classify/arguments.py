@@ -16,7 +16,7 @@ from typing import NoReturn
 from .policy.decisions import Separation
 from .progress import log_failure
 from .sources.choice import SOURCES
-from .sources.live import DEFAULT_SESSIONS, FORMAT as LIVE
+from .sources.live import DEFAULT_LATENCY_TARGET, DEFAULT_SESSIONS, FORMAT as LIVE
 from .sources.snapshot import FORMAT as SNAPSHOT
 
 
@@ -105,6 +105,13 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         default=0.0,
         metavar="N",
         help="maximum number of znodes read per second and ensemble; 0 (default) for no limit",
+    )
+    group.add_argument(
+        "--latency-target",
+        type=_rate,
+        default=DEFAULT_LATENCY_TARGET,
+        metavar="SECONDS",
+        help="what each task may add to the latency of a running ensemble; 0 for full speed (%(default)s)",
     )
 
 

@@ -39,6 +39,7 @@ def test_few_arguments_are_required() -> None:
         "older_snapshot": False,
         "sessions": 32,
         "znodes_per_second": 0.0,
+        "latency_target": 0.005,
         "plan": Path("plan.jsonl"),
         "hand_over": None,
         "parquet": None,

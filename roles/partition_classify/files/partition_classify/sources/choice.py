@@ -72,6 +72,7 @@ class LiveSource:
     root: str
     sessions: int
     znodes_per_second: float
+    latency_target: float
 
     @property
     def description(self) -> str:
@@ -93,6 +94,7 @@ class LiveSource:
             ensembles.get("cold"),
             self._sessions(tasks_at_once),
             self.znodes_per_second,
+            self.latency_target,
             is_grouped=True,
         )
 
@@ -171,7 +173,9 @@ def source_of(arguments: argparse.Namespace) -> InventorySource:
         return SnapshotSourceFiles(folders, arguments.root, arguments.older_snapshot)
     for name, settings in given.items():
         options_of(name, settings)
-    return LiveSource(given, arguments.root, arguments.sessions, arguments.znodes_per_second)
+    return LiveSource(
+        given, arguments.root, arguments.sessions, arguments.znodes_per_second, arguments.latency_target
+    )
 
 
 def files_of(arguments: argparse.Namespace) -> tuple[DataFolder, ...]:

@@ -12,6 +12,7 @@ Options:
   options with such a name;
 - ``sessions``: maximum number of concurrent sessions of the job with each ensemble;
 - ``znodes_per_second``: maximum number of znodes the job reads per second and ensemble, 0 for no limit;
+- ``latency_target``: seconds that each task may add to the latency of an ensemble, 0 for full speed;
 - ``groups``: ``true`` for rows of PartGroup; by default, one row for each part.
 
 A shard path is one worker share, or one for each replica with very many parts. Each share is an input
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 FORMAT = "zookeeper"
 DEFAULT_SESSIONS = 32
 """Below 60, ZooKeeper's default limit of connections from one host."""
+DEFAULT_LATENCY_TARGET = 0.005
 
 RETRIES = 3
 _FIRST_DELAY = 1.0
@@ -106,6 +108,7 @@ class ZooKeeperSource(DataSource):
             cold=options_of("cold", json.loads(cold)) if cold else None,
             sessions=int(self.options.get("sessions", DEFAULT_SESSIONS)),
             znodes_per_second=float(self.options.get("znodes_per_second", 0)),
+            latency_target=float(self.options.get("latency_target", DEFAULT_LATENCY_TARGET)),
             is_grouped=self._is_grouped,
         )
 
@@ -123,6 +126,7 @@ class InventoryReader(DataSourceReader):
     cold: EnsembleOptions | None
     sessions: int = DEFAULT_SESSIONS
     znodes_per_second: float = 0.0
+    latency_target: float = DEFAULT_LATENCY_TARGET
     is_grouped: bool = False
     parts_per_share: int = _PARTS_PER_SHARE
     first_delay: float = _FIRST_DELAY
@@ -197,10 +201,14 @@ class InventoryReader(DataSourceReader):
     def _connect(
         self, stack: ExitStack, znodes_per_second: float
     ) -> tuple[ZooKeeperStore, ZooKeeperStore | None]:
-        hot = stack.enter_context(connect(replace(self.hot, reads_per_second=znodes_per_second)))
+        def opened(options: EnsembleOptions) -> ZooKeeperStore:
+            limited = replace(options, reads_per_second=znodes_per_second, latency_target=self.latency_target)
+            return stack.enter_context(connect(limited))
+
+        hot = opened(self.hot)
         if self.cold is None:
             return hot, None
-        cold = stack.enter_context(connect(replace(self.cold, reads_per_second=znodes_per_second)))
+        cold = opened(self.cold)
         check_distinct_addresses(hot, cold)
         return hot, cold
 

@@ -38,7 +38,7 @@ def test_tasks_are_as_many_as_may_have_a_session(
     for number in range(5):
         SyntheticTable(client, f"{base}/{number}/hits").create().add_part("r1", "202611_0_0_0")
     connections = {"hot": {"hosts": hot.connect_string.split(",")}}
-    source = LiveSource(connections, base, sessions, znodes_per_second)
+    source = LiveSource(connections, base, sessions, znodes_per_second, 0.0)
     rows = DistributedRead(source.reader(2), GROUP_SCHEMA).rows(spark)
     assert rows.rdd.getNumPartitions() == tasks
     assert rows.count() == 5

@@ -99,7 +99,8 @@ def test_files_are_of_the_cluster_that_they_were_copied_from(
     top = base if chroot else ""
     paths = sorted({topmost(path.removeprefix(top)) for path in tables})
     settings = {"hosts": hot.connect_string.split(","), "chroot": top}
-    expected = LiveSource({"hot": settings}, "/", sessions=1, znodes_per_second=0).origin(paths)
+    source = LiveSource({"hot": settings}, "/", sessions=1, znodes_per_second=0, latency_target=0)
+    expected = source.origin(paths)
     assert [each.path for each in expected] == paths
 
     found = files_source(copied(hot, tmp_path / "hot", top))

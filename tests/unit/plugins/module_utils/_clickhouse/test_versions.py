@@ -48,6 +48,7 @@ GIVEN: dict[str, Any] = {
     "insert_wait": "0",
     "journal": "",
     "lock_wait": "0",
+    "latency_target": 0.0,
     "max_latency": 0.0,
     "max_listed": 10,
     "max_parts_per_second": 0,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.census_info import CensusInfo
 from support.memory.bench import PATH, Bench
 from support.memory.resources import MemoryResources
@@ -22,6 +22,7 @@ DEFAULTS: dict[str, Any] = {
     "ddl_path": "/clickhouse/task_queue/ddl",
     "znodes_per_second": 0,
     "inactive_after": "7d",
+    "latency_target": 0.005,
     "stuck_after": "1d",
     "unused_after": "30d",
     "queue_length": 1000,
@@ -78,18 +79,20 @@ def test_znodes_of_runs_are_counted_as_ours() -> None:
         ("stuck_after", "soon"),
         ("queue_length", -1),
         ("znodes_per_second", -1),
+        ("latency_target", -1),
     ],
 )
 def test_invalid_options_are_refused_before_the_first_read(option: str, value: object) -> None:
-    with pytest.raises(FormatError):
+    with pytest.raises(PartMoveError):
         CensusInfo(DEFAULTS | {option: value})
 
 
-def test_the_option_limits_the_reads_per_second() -> None:
-    params = DEFAULTS | {"znodes_per_second": 500}
+def test_the_options_limit_the_reads() -> None:
+    params = DEFAULTS | {"znodes_per_second": 500, "latency_target": 0.01}
     resources = MemoryResources(Bench(), params)
     CensusInfo(params).run(resources)
     assert resources.reads_per_second == 500
+    assert resources.latency_target == 0.01
 
 
 def test_there_is_no_figure_before_the_end_of_the_census() -> None:

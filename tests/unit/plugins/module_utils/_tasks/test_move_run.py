@@ -112,6 +112,7 @@ class Way(ABC):
             "journal": str(self.journal),
             "workers": 1,
             "share": "1/1",
+            "latency_target": 0.0,
             "max_latency": 1.0,
             "give_up_after": "10m",
             "max_parts_per_second": 0,

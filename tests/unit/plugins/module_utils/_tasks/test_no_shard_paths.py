@@ -30,6 +30,7 @@ PARAMS: Mapping[str, Any] = {
     "stop_merges": False,
     "insert_wait": "1m",
     "max_listed": 1000,
+    "latency_target": 0.0,
     "max_latency": 1.0,
     "give_up_after": "10m",
     "max_parts_per_second": 0,

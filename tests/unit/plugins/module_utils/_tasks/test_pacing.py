@@ -45,6 +45,8 @@ def test_a_module_that_only_reads_has_no_rate() -> None:
         ({"max_latency": -0.5}, "max_latency is -0.5"),
         ({"max_latency": nan}, "max_latency is nan"),
         ({"max_latency": inf}, "max_latency is inf"),
+        ({"latency_target": -0.1}, "latency_target is -0.1"),
+        ({"latency_target": nan}, "latency_target is nan"),
         ({"give_up_after": "soon"}, "give_up_after is 'soon'"),
     ],
 )
@@ -68,9 +70,21 @@ def test_either_ensemble_makes_a_run_wait() -> None:
 
 
 @pytest.mark.parametrize(
-    ("latency", "watched"), [(0.0, []), (1.0, [("hot", False), ("cold", False)])], ids=["never", "usual"]
+    ("latency", "target", "is_watched"),
+    [(0.0, 0.0, False), (1.0, 0.0, True), (0.0, 0.005, True), (1.0, 0.005, True)],
 )
-def test_nothing_is_watched_without_max_latency(latency: float, watched: list[object]) -> None:
+def test_nothing_is_watched_without_max_latency_and_target(
+    latency: float, target: float, is_watched: bool
+) -> None:
     resources = MemoryResources(Bench(), {})
-    resources.open_pace(options(max_latency=latency), print, members=False)
-    assert resources.watched == watched
+    resources.open_pace(options(max_latency=latency, latency_target=target), print, members=False)
+    assert resources.watched == ([("hot", False), ("cold", False)] if is_watched else [])
+
+
+@pytest.mark.parametrize(("latency", "pauses"), [(0.0, False), (1.0, True)])
+def test_a_run_never_pauses_without_max_latency(latency: float, pauses: bool) -> None:
+    resources, lines = MemoryResources(Bench(), {}), list[str]()
+    resources.watches["hot"].problems = ["slow"]
+    pace = resources.open_pace(options(max_latency=latency), lines.append, members=False)
+    pace.wait(1, ManualClock())
+    assert bool(lines) == pauses

@@ -44,6 +44,7 @@ DEFAULTS: dict[str, Any] = {
     "details": "findings",
     "compare_content": False,
     "skip_missing": False,
+    "latency_target": 0.0,
     "max_latency": 1.0,
     "give_up_after": "10m",
 }

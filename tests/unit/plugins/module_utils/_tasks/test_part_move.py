@@ -70,6 +70,7 @@ def parameters(journal: Path, origin: OriginReader, state: str) -> dict[str, Any
         "journal": str(journal),
         "workers": 0,
         "share": "1/1",
+        "latency_target": 0.0,
         "max_latency": 1.0,
         "give_up_after": "10m",
         "max_parts_per_second": 0,

@@ -42,6 +42,7 @@ def params(**given: Any) -> dict[str, Any]:
         "shard_paths": None,
         "root": None,
         "details": "findings",
+        "latency_target": 0.0,
         "max_latency": 1.0,
         "give_up_after": "10m",
         "progress_file": None,

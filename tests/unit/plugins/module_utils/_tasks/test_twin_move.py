@@ -60,6 +60,7 @@ def parameters(tmp_path: Path) -> Params:
             "readers": "auto",
             "readers_wait": "1m",
             "max_parts_per_second": 0,
+            "latency_target": 0.0,
             "max_latency": 0.0,
             "give_up_after": "10m",
             "journal": str(tmp_path / "journal.jsonl"),

@@ -43,6 +43,7 @@ def params(**given: Any) -> dict[str, Any]:
         "kept_parts_are_unneeded": False,
         "lock_wait": "0s",
         "journal": "",
+        "latency_target": 0.0,
         "max_latency": 0.0,
         "give_up_after": "10m",
         "max_parts_per_second": 0,

@@ -42,6 +42,7 @@ def arguments(tmp_path: Path) -> argparse.Namespace:
         older_snapshot=False,
         sessions=32,
         znodes_per_second=0.0,
+        latency_target=0.005,
     )
 
 

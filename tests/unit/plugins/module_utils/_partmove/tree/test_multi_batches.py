@@ -119,3 +119,10 @@ def test_every_multi_carries_the_checks() -> None:
     batches = [*pack(CHECKS, numbered)]
     assert [batch.keys for batch in batches] == [(0, 1), (2, 3), (4,)]
     assert {batch.multi[: len(CHECKS)] for batch in batches} == {CHECKS}
+
+
+def test_multis_have_as_many_operations_as_they_should_have_at_that_moment() -> None:
+    sizes = iter([11, 5, 1, 1, 100])
+    numbered = [(number, [Create(f"/{number}/{each}", b"") for each in range(2)]) for number in range(9)]
+    batches = [*pack(CHECKS, numbered, lambda: next(sizes))]
+    assert [batch.keys for batch in batches] == [(0, 1, 2, 3), (4,), (5,), (6,), (7, 8)]
