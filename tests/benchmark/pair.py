@@ -186,15 +186,24 @@ class Pair:
             return replace(measured, requests=self._packets() - requests, servers_cpu_seconds=cpu)
 
     def planned(
-        self, partitions: Sequence[tuple[str, str]], *, latency_target: float = 0.0
+        self,
+        partitions: Sequence[tuple[str, str]],
+        *,
+        latency_target: float = 0.0,
+        hosts: Mapping[str, Sequence[str]] | None = None,
     ) -> Callable[[], DailyRun]:
         """Plan to move partitions of many shard paths, sorted; return what does so, in a new process.
 
-        latency_target: option of the module, in seconds; 0 for full speed.
+        latency_target: option of the module, in seconds; 0 for full speed. hosts: other addresses of hot and
+        cold than those of their members.
 
         That raises RuntimeError where not all of them are moved.
         """
-        arguments = {**self._plan_arguments(partitions), "latency_target": latency_target}
+        arguments = {
+            **self._plan_arguments(partitions),
+            "latency_target": latency_target,
+            **{name: {"hosts": [*each]} for name, each in (hosts or {}).items()},
+        }
 
         def move() -> DailyRun:
             run = DailyRun(**_measured("measured_daily", arguments, self.hot.folder.parent))
@@ -250,11 +259,13 @@ class Pair:
 
 
 @contextmanager
-def running_pair(cold_members: int, jvm: tuple[str, ...] = (f"-Xmx{HEAP}",)) -> Iterator[Pair]:
+def running_pair(
+    cold_members: int, jvm: tuple[str, ...] = (f"-Xmx{HEAP}",), *, hot_members: int = 1
+) -> Iterator[Pair]:
     """Start two ensembles, and stop them at the end."""
     with (
         tempfile.TemporaryDirectory(prefix="partmove-bench-") as folder,
-        Ensemble(Path(folder, "hot"), EnsembleOptions(jvm=jvm)) as hot,
+        Ensemble(Path(folder, "hot"), EnsembleOptions(participants=hot_members, jvm=jvm)) as hot,
         Ensemble(Path(folder, "cold"), EnsembleOptions(participants=cold_members, jvm=jvm)) as cold,
         connected(hot.connect_string) as hot_client,
         connected(cold.connect_string) as cold_client,
