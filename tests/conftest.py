@@ -10,6 +10,7 @@ import gc
 import os
 import re
 import shutil
+import sys
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
@@ -22,6 +23,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from kazoo.client import KazooClient
 
+from support.cpu_by_kind import CpuByKind
 from support.servers import warm_spark
 from support.servers.clickhouse import (
     ClickHouseCluster,
@@ -36,6 +38,7 @@ from support.servers.ensembles import make_ensemble
 from support.servers.kazoo_client import connected
 from support.servers.keeper.ensemble import KeeperStandIn
 from support.servers.ladder.guarded import GuardedShard
+from support.servers.ladder.newest_only import USUAL, is_left_out
 from support.servers.ladder.rungs import RUNGS, Rung, rung
 from support.servers.ladder.table import SERVER_MB
 from support.servers.modern.library import NoModernEngine, engine_library
@@ -54,12 +57,15 @@ if TYPE_CHECKING:
 _SPARK = re.compile(r'\bspark: SparkSession\b|\busefixtures\("(?:kept_)?spark"\)')
 _SPARK_MINUTES = 3.0
 
+_INTEGRATION = Path(__file__).resolve().parent / "integration"
+
 # How fast the machine is says nothing about the code.
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any_speed")
 
 
 _REAPER = pytest.StashKey[Reaper]()
+_CPU = pytest.StashKey[CpuByKind]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -69,15 +75,19 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if not hasattr(config, "workerinput"):
         config.stash[_REAPER] = Reaper()
+        if config.getoption("numprocesses", None):
+            config.stash[_CPU] = CpuByKind()
         os.environ["SPARK_HOME"] = str(spark_home())
         # One for all workers, in the environment that they have of this process.
         warm_spark.program()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Let the run end by itself."""
+    """Let the run end by itself, and print what it took."""
     if _REAPER in config.stash:
         config.stash[_REAPER].dismiss()
+    if _CPU in config.stash:
+        sys.stdout.write("\n".join(("CPU time by kind of process:", *config.stash[_CPU].stop(), "")))
 
 
 # All that is made while tests are collected stays: to look through it for garbage is a fifth of that work.
@@ -273,14 +283,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests of the ladder with each version; RUNGS="24.5 25.5" selects them, and for all modern tests."""
     real = os.environ.get("RUNGS", "").split()
     marker = metafunc.definition.get_closest_marker("ladder")
-    usual = [each.name for each in RUNGS if each.in_every_test and each.real]
-    versions = real or usual
+    versions = real or USUAL
     if "real_rung" in metafunc.fixturenames:
         with_server = [each for each in versions if each != ENGINE and rung(each).real]
         metafunc.parametrize("real_rung", with_server, indirect=True)
     if (real or marker) and "modern_version" in metafunc.fixturenames:
         # All tests with each version take too long for every run.
-        of_twins = real or [*_smoke_versions(metafunc), *usual]
+        of_twins = real or [*_smoke_versions(metafunc), *USUAL]
         metafunc.parametrize("modern_version", of_twins, indirect=True, scope="module")
 
 
@@ -298,7 +307,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A worker has its next file early: with more of those than workers, one would wait behind the longest.
     """
-    needless = [each for each in items if _is_no_smoke_test(each)]
+    needless = [each for each in items if _is_no_smoke_test(each) or _needs_the_newest_alone(each)]
     if needless:
         config.hook.pytest_deselected(items=needless)
         items[:] = [each for each in items if each not in set(needless)]
@@ -316,10 +325,19 @@ def _is_no_smoke_test(item: pytest.Item) -> bool:
     ):
         return False
     params = item.callspec.params
-    usual = [each.name for each in RUNGS if each.in_every_test and each.real]
-    if params["modern_version"] in usual:
+    if params["modern_version"] in USUAL:
         return False
     return any(params[name] != value for name, value in marker.kwargs.items())
+
+
+def _needs_the_newest_alone(item: pytest.Item) -> bool:
+    """Whether another version of servers would show the same; see newest_only.py."""
+    if not isinstance(item, pytest.Function) or not item.path.is_relative_to(_INTEGRATION):
+        return False
+    if not hasattr(item, "callspec") or "modern_version" not in item.callspec.params:
+        return False
+    file, version = str(item.path.relative_to(_INTEGRATION)), str(item.callspec.params["modern_version"])
+    return is_left_out(file, item.originalname, item.callspec.id, version)
 
 
 def _minutes(item: pytest.Item) -> float:

@@ -12,6 +12,7 @@ only that test is run.
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -131,4 +132,7 @@ def provide_pip(python: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{children.ru_utime + children.ru_stime:8.0f} CPU-s  ansible-test sanity")
+    sys.exit(status)

@@ -4,20 +4,20 @@
 
 """A plugin of pytest for tests of the domain with another Python than the one that runs all of them.
 
-What a Python lacks or does otherwise shows in any case of a test. So Hypothesis tries less, and of the
-interleavings, which take nearly all of the time, the first case of each file is left with the oldest Python,
-which lacks most, and none with others: the code that they run is that of the tests beside them.
+What a Python lacks or does otherwise shows in any case of a test. So Hypothesis and random acts try less, and
+interleavings, which take much of the time, are left out: no line is run by them alone.
 """
 
 from __future__ import annotations
 
 import gc
-import sys
+import os
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-_AFTER_OLDEST = (3, 10)
+# Of random acts, which run some lines alone.
+os.environ["RUNS"] = "60"
 
 settings.register_profile(
     "few_examples", max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -36,17 +36,7 @@ def pytest_runtestloop() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out most interleavings."""
-    kept: dict[str, pytest.Item] = {}
-    for item in items:
-        if not _interleaves(item):
-            kept[item.nodeid] = item
-        elif sys.version_info < _AFTER_OLDEST:
-            kept.setdefault(str(item.path), item)
-    left = set(kept.values())
-    config.hook.pytest_deselected(items=[item for item in items if item not in left])
-    items[:] = kept.values()
-
-
-def _interleaves(item: pytest.Item) -> bool:
-    return item.path.stem.endswith("_interleavings")
+    """Leave out interleavings."""
+    left_out = [each for each in items if each.path.stem.endswith("_interleavings")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [each for each in items if each not in set(left_out)]

@@ -31,6 +31,8 @@ _SERVER: Mapping[str, int | str] = {
     "timezone": "UTC",
     # Every second, these are much of what an idle server does.
     "asynchronous_metrics_update_period_s": 600,
+    # Each of its threads, 16 by default, looks a hundred times a second whether an insert is in its queue.
+    "async_insert_threads": 1,
     # None in chDB; without them replicated tables stay read-only.
     "background_schedule_pool_size": 16,
     "background_fetches_pool_size": 2,
