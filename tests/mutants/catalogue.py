@@ -50,6 +50,7 @@ from mutants import (
     twin_table_root,
     twin_table_switch,
     zookeeper_sync,
+    zookeeper_window,
 )
 from mutants.mutant import Mutant
 
@@ -97,5 +98,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *tree.MUTANTS,
     *formats.MUTANTS,
     *zookeeper_sync.MUTANTS,
+    *zookeeper_window.MUTANTS,
 )
 """In the order of the rooms, from who may write to how bytes are read."""
