@@ -141,7 +141,7 @@ def find_in_cold(
     ends: dict[str, int] = {}
     latest = ""
     splits = SplitPoints()
-    for offset, path, _data, stored in scan.records():
+    for offset, path, _data, stored in scan.selected((_REPLICAS, _METADATA), splits.every):
         if offset >= splits.next:
             splits.note(offset, path)
         if path in replicas_paths:
@@ -175,7 +175,7 @@ def _check_unlike(path: bytes, stored: bytes, origin: CreationStamp) -> None:
 def _candidates(scan: SnapshotScan, splits: SplitPoints) -> Iterator[_Candidate]:
     # Descendants directly follow a znode: open candidates are ancestors of each other.
     open_candidates: list[_Candidate] = []
-    for offset, path, _data, stored in scan.records():
+    for offset, path, _data, stored in scan.selected(_MARKS, splits.every):
         if offset >= splits.next:
             splits.note(offset, path)
         if not path.endswith(_MARKS):
