@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -39,6 +40,8 @@ _ENSEMBLES = ("hot", "cold")
 _SERVERS = "clickhouse"
 # Conservative lower bound of the znodes that one session reads per second.
 _RATE_OF_A_SESSION = 5_000
+# More processes read faster than most disks.
+_MOST_PROCESSES = 8
 
 
 class InventorySource(Protocol):
@@ -144,13 +147,17 @@ class SnapshotSourceFiles:
             yield replace(self, folders=readable)
 
     def reader(self, tasks_at_once: int) -> SnapshotReader:
-        """Return the inventory reader. The number of tasks does not depend on ``tasks_at_once``."""
+        """Return the inventory reader. The number of tasks does not depend on ``tasks_at_once``.
+
+        The driver verifies large snapshots with as many processes as tasks may use, or as it has cores.
+        """
         return SnapshotReader(
             self.root,
             tuple(self.folders["hot"]),
             tuple(self.folders.get("cold", ())),
             older_snapshot=self.older_snapshot,
             is_grouped=True,
+            processes=min(tasks_at_once or len(os.sched_getaffinity(0)), _MOST_PROCESSES),
         )
 
     def size_of_hot(self) -> EnsembleSize | None:

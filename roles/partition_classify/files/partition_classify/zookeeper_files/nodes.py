@@ -10,6 +10,7 @@ bytes), stat (60 bytes). ACL id and stat stay packed: most callers need at most 
 
 from __future__ import annotations
 
+import io
 import struct
 import sys
 import zlib
@@ -82,6 +83,8 @@ class RecordReader:
         self._base = start
         self._at = 0
         self._sum = zlib.adler32(b"")
+        self.is_at_end = False
+        """Whether `selected` has read the end marker."""
 
     @property
     def offset(self) -> int:
@@ -149,10 +152,11 @@ class RecordReader:
                 return
             yield record
 
-    def selected(self, selection: Selection) -> Iterator[ZnodeRecord]:
-        """Yield the selected records up to the end marker, or to ``end``. Raises DamagedFile.
+    def selected(self, selection: Selection, stop: int = sys.maxsize) -> Iterator[ZnodeRecord]:
+        """Yield the selected records up to the end marker, or to a record at or after ``stop``.
 
-        Reads the lengths and zxids of all records, and takes half of the time of `records`.
+        Reads the lengths and zxids of all records, and takes half of the time of `records`. Raises
+        DamagedFile.
         """
         # As in `records`; two calls into C for a record that is not selected.
         number, zxids_and_length = _INT.unpack_from, _ZXIDS_AND_LENGTH.unpack_from
@@ -160,10 +164,11 @@ class RecordReader:
         endings, last_bytes, paths = selection.endings, selection.last_bytes, selection.paths
         every = selection.part_every
         next_part = self.offset if every else sys.maxsize
-        while True:
+        while self.offset < stop:
             buffer, at, base, size = self._buffer, self._at, self._base, len(self._buffer)
             length = number(buffer, at)[0] if at + 4 <= size else 0
-            while length > 1:
+            stop_at = stop - base
+            while length > 1 and at < stop_at:
                 path_at = at + 4
                 path_end = path_at + length
                 if path_end + 4 > size:
@@ -192,13 +197,25 @@ class RecordReader:
                         buffer[data_end:at],
                     )
             self._at = at
-            if self._end is not None and not self.left(1):
+            if at >= stop_at:
                 return
             record = self._slow_record()
             if record[1] == END:
+                self.is_at_end = True
                 return
             # Whether or not it is selected: it is one in a MiB.
             yield record
+
+    def skip_to(self, offset: int, checksum: int) -> None:
+        """Continue at an offset after records that were read elsewhere. Content: a file.
+
+        checksum: of everything before.
+        """
+        if not isinstance(self._content, io.BufferedIOBase):
+            raise TypeError(f"{self._path} can only be read in one go")
+        self._content.seek(offset)
+        self._sum = checksum
+        self._buffer, self._base, self._at = b"", offset, 0
 
     def _slow_record(self) -> ZnodeRecord:
         """Read a record across a buffer boundary, the root, or the end marker."""
