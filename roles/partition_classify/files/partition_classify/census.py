@@ -28,6 +28,7 @@ from olap_partmove._partmove.tree.paths import DEFAULT_ROOT
 
 from .keeper_files.readable import readable_folders
 from .programs import folder_of, log_message, log_skipped_snapshot, run
+from .zookeeper_files.divided_scan import most_processes
 from .zookeeper_files.folders import DataFolder
 from .zookeeper_files.member import NOT_IN_SNAPSHOT, MemberFiles, TreeReader, choose_member
 from .zookeeper_files.replay import LogReplay
@@ -53,7 +54,7 @@ def take_census(folder: DataFolder, places: Places) -> Census:
 def _count(folder: DataFolder, places: Places) -> Census:
 
     def scan_tables(scan: SnapshotScan, log: LogReplay) -> tuple[tuple[str, ...], int]:
-        tables = find_tables(scan, log, folder, "/")
+        tables = find_tables(scan, log, folder, "/", processes=most_processes())
         return tuple(table.shard_path for table in tables), scan.end_of_records
 
     member, (shard_paths, end) = choose_member(

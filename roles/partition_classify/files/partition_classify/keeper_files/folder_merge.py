@@ -47,10 +47,9 @@ class StoredPart:
         names = self._run.read(self._names_at, self._names_size)
         return names.split(_BETWEEN_NAMES) if names else []
 
-    @property
-    def records(self) -> list[bytes]:
-        """The records of children without children, joined."""
-        return [self._run.read(self._names_at + self._names_size, self._records_size)]
+    def joined_records(self) -> bytes:
+        """Return the records of children without children in one piece."""
+        return self._run.read(self._names_at + self._names_size, self._records_size)
 
 
 class FolderFile:

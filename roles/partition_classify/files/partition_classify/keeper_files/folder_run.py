@@ -47,6 +47,10 @@ class FolderPart(NamedTuple):
         """The number of names."""
         return len(self.names)
 
+    def joined_records(self) -> bytes:
+        """Return all records in one piece."""
+        return b"".join(self.records)
+
 
 class FolderRun:
     """Znodes that were read, until they take too much memory.

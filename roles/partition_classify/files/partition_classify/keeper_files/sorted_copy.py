@@ -36,7 +36,6 @@ _SNAPSHOT_HEADER = struct.pack(">4siqii", b"ZKSN", 2, -1, 0, 0)
 _LOG_HEADER = struct.pack(">4siq", b"ZKLG", 2, -1) + bytes(16)
 _END = struct.pack(">i", 1) + b"/"
 _LONG = struct.Struct(">q")
-_FLUSH_BYTES = 1 << 20
 _LOG_EVERY = 10_000_000
 RUN_BYTES = 64 << 20
 """Memory for the znodes of a run. Writing takes as much again, for the largest folder of the run."""
@@ -107,25 +106,34 @@ def _write_snapshot(
     file: IO[bytes], folders: Iterable[Sequence[FolderPart | StoredPart]], check: TreeCheck, zxid: int
 ) -> None:
     """Write header, records, seal, and the trailer with the last zxid."""
-    pieces, size, checksum = [_SNAPSHOT_HEADER], 0, zlib.adler32(b"")
+    target = _SealedFile(file)
+    target.write(_SNAPSHOT_HEADER)
     for parts in folders:
         check.take(parts)
         # What is below a znode directly follows the znode.
-        own = [each.own for each in parts]
-        for records in (own, *(each.records for each in parts)):
-            pieces += records
-            size += sum(map(len, records))
-            if size > _FLUSH_BYTES:
-                content = b"".join(pieces)
-                checksum = zlib.adler32(content, checksum)
-                file.write(content)
-                pieces, size = [], 0
+        for part in parts:
+            target.write(part.own)
+        for part in parts:
+            target.write(part.joined_records())
     check.end()
-    for content in (b"".join(pieces) + _END, _LONG.pack(zxid)):
-        checksum = zlib.adler32(content, checksum)
-        seal = _LONG.pack(checksum) + _END
-        checksum = zlib.adler32(seal, checksum)
-        file.write(content + seal)
+    for content in (_END, _LONG.pack(zxid)):
+        target.write(content)
+        target.seal()
+
+
+class _SealedFile:
+    """Writes a file with checksums of everything before them."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._sum = zlib.adler32(b"")
+
+    def write(self, content: bytes) -> None:
+        self._sum = zlib.adler32(content, self._sum)
+        self._file.write(content)
+
+    def seal(self) -> None:
+        self.write(_LONG.pack(self._sum) + _END)
 
 
 def _state(path: Path) -> tuple[int, int]:

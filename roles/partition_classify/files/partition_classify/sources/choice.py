@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from olap_partmove._zookeeper.store import connect
 
 from ..keeper_files.readable import readable_folders
 from ..progress import log_line
+from ..zookeeper_files.divided_scan import most_processes
 from ..zookeeper_files.folders import DataFolder, folders_of
 from ..zookeeper_files.origin import origin_of_files
 from .ensemble_size import EnsembleSize, size_of_files, size_of_live
@@ -40,8 +40,6 @@ _ENSEMBLES = ("hot", "cold")
 _SERVERS = "clickhouse"
 # Conservative lower bound of the znodes that one session reads per second.
 _RATE_OF_A_SESSION = 5_000
-# More processes read faster than most disks.
-_MOST_PROCESSES = 8
 
 
 class InventorySource(Protocol):
@@ -157,7 +155,7 @@ class SnapshotSourceFiles:
             tuple(self.folders.get("cold", ())),
             older_snapshot=self.older_snapshot,
             is_grouped=True,
-            processes=min(tasks_at_once or len(os.sched_getaffinity(0)), _MOST_PROCESSES),
+            processes=most_processes(tasks_at_once),
         )
 
     def size_of_hot(self) -> EnsembleSize | None:

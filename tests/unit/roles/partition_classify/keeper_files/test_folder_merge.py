@@ -41,7 +41,7 @@ def merged(runs: Sequence[FolderRun], folder: Path) -> list[list[FolderPart]]:
         found = []
         for parts in folders.merged(last.parts()):
             # As they are used: all parts of a folder, before the next folder.
-            found.append([FolderPart(p.key, p.own, p.children, p.names, list(p.records)) for p in parts])
+            found.append([FolderPart(p.key, p.own, p.children, p.names, [p.joined_records()]) for p in parts])
             assert [each.number for each in parts] == [len(each.names) for each in parts]
         return found
 
