@@ -50,6 +50,7 @@ MOST_MB = {
 
 FILE_HEAP_MB = 512
 """The same for a snapshot file, of which fewer rows are left."""
+JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 FILE_JAVA = "-XX:+UseSerialGC -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
 """Options of Java with which the heap of driver and executors stays near what they use."""
 
@@ -221,12 +222,11 @@ def _measure(master: str, folder: Path, local: Path, work: Work, settings: Mappi
     conf = {
         "spark.driver.memory": f"{work.heap_mb}m",
         "spark.executor.memory": f"{work.heap_mb}m",
-        "spark.driver.extraJavaOptions": work.java,
-        "spark.executor.extraJavaOptions": work.java,
         "spark.local.dir": str(local),
         "spark.driver.host": HOST,
         "spark.driver.bindAddress": HOST,
         "spark.ui.enabled": "false",
+        **dict.fromkeys(JAVA_OPTIONS if work.java else (), work.java),
         **settings,
     }
     command = [str(Path(sys.executable).with_name("spark-submit")), "--master", master]
