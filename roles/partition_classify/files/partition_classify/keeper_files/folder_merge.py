@@ -62,13 +62,16 @@ class FolderFile:
 
     def write(self, parts: Iterable[FolderPart]) -> None:
         """Write a run: parts in the order of their keys. Raises OSError."""
-        size = 0
+        pieces, waiting, size = [], 0, 0
         for key, own, children, names, records in parts:
             all_names, all_records = _BETWEEN_NAMES.join(names), b"".join(records)
             sizes = len(key), len(own), len(all_names), len(all_records)
-            size += self._file.write(_HEADER.pack(*sizes, len(names), children) + key + own + all_names)
-            size += self._file.write(all_records)
-        self._starts.append(self._starts[-1] + size)
+            pieces += [_HEADER.pack(*sizes, len(names), children), key, own, all_names, all_records]
+            waiting += sum(sizes)
+            if waiting > _BLOCK_BYTES:
+                size += self._file.write(b"".join(pieces))
+                pieces, waiting = [], 0
+        self._starts.append(self._starts[-1] + size + self._file.write(b"".join(pieces)))
 
     def merged(self, last: Iterable[FolderPart]) -> Iterator[list[FolderPart | StoredPart]]:
         """Yield the parts of each folder, in the order of the keys. ``last``: the run that is in memory.

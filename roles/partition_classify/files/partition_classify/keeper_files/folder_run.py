@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 ROOT = b""
@@ -24,6 +24,7 @@ _SLASH = ord("/")
 Folder: TypeAlias = tuple[list[bytes], list[bytes]]
 """The names of all children that were read, and the records of those of them that have no children."""
 _EMPTY: Folder = ([], [])
+_NO_RECORD = (b"", 0)
 
 
 class FolderPart(NamedTuple):
@@ -102,12 +103,13 @@ class FolderRun:
 
     def parts(self) -> Iterator[FolderPart]:
         """Yield what the run has, in the order of the keys."""
-        every: Mapping[bytes, Folder] = self.folders
+        folders, own = self.folders, self._own
         if self._top[0]:
-            every = {**self.folders, ROOT: self._top}
-        for key, path in sorted((path.replace(b"/", b"\0"), path) for path in {*every, *self._own}):
-            own, children = self._own.get(path, (b"", 0))
-            yield FolderPart(key, own, children, *every.get(path, _EMPTY))
+            folders = {**folders, ROOT: self._top}
+        for path in sorted({*folders, *own}, key=_key):
+            record, children = own.get(path, _NO_RECORD)
+            names, records = folders.get(path, _EMPTY)
+            yield FolderPart(_key(path), record, children, names, records)
 
     def clear(self) -> None:
         """Forget all znodes."""
@@ -115,6 +117,10 @@ class FolderRun:
         self._own.clear()
         self._top = ([], [])
         self._bytes = 0
+
+
+def _key(path: bytes) -> bytes:
+    return path.replace(b"/", b"\0")
 
 
 def is_no_path(path: bytes) -> bool:

@@ -36,6 +36,7 @@ _SNAPSHOT_HEADER = struct.pack(">4siqii", b"ZKSN", 2, -1, 0, 0)
 _LOG_HEADER = struct.pack(">4siq", b"ZKLG", 2, -1) + bytes(16)
 _END = struct.pack(">i", 1) + b"/"
 _LONG = struct.Struct(">q")
+_FLUSH_BYTES = 64 << 10
 _LOG_EVERY = 10_000_000
 RUN_BYTES = 64 << 20
 """Memory for the znodes of a run. Writing takes as much again, for the largest folder of the run."""
@@ -127,13 +128,28 @@ class _SealedFile:
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._sum = zlib.adler32(b"")
+        self._waiting: list[bytes] = []
+        self._size = 0
 
     def write(self, content: bytes) -> None:
-        self._sum = zlib.adler32(content, self._sum)
-        self._file.write(content)
+        if len(content) > _FLUSH_BYTES:
+            # Joining copies more than one piece.
+            self._flush()
+        self._waiting.append(content)
+        self._size += len(content)
+        if self._size > _FLUSH_BYTES:
+            self._flush()
 
     def seal(self) -> None:
+        self._flush()
         self.write(_LONG.pack(self._sum) + _END)
+        self._flush()
+
+    def _flush(self) -> None:
+        content = b"".join(self._waiting)
+        self._sum = zlib.adler32(content, self._sum)
+        self._file.write(content)
+        self._waiting, self._size = [], 0
 
 
 def _state(path: Path) -> tuple[int, int]:
