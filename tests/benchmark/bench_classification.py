@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
+from functools import partial
 from typing import Any, TypeVar
 
 from benchmark.classification import HEAP, LIVE, SNAPSHOT, Classification, running_server, snapshot_of
@@ -43,7 +44,12 @@ def measure_classification() -> dict[str, Any]:
         flush=True,
     )
     with snapshot_of(_tree(MANY_PARTS)) as scene:
-        readings = {f"Snapshot of {MANY_PARTS:,} part znodes, one process": repeat(scene.read, SNAPSHOT)}
+        readings = {
+            f"Snapshot of {MANY_PARTS:,} part znodes, {processes} process(es)": repeat(
+                partial(scene.read, processes=processes), SNAPSHOT
+            )
+            for processes in CORES
+        }
         whole_many = [scene.classify(SNAPSHOT, CORES[-1]) for _run in range(RUNS)]
     censuses: dict[str, list[CensusMeasurement]] = {}
     with snapshot_of(_tree(PARTS)) as scene:

@@ -8,6 +8,9 @@ Prints what it finds: the time by the clock and of processors, and the most memo
 of Spark took. ``ROWS`` in the environment is how many parts there are, 50 million if it is not set; of ten
 each a partition is made. A tenth of it is how many parts one partition has, whose names all matter. ``RUNS``
 (5) is how often each is done.
+
+``ZNODES=50000000`` measures the classification and a census of a snapshot file in place of that, with so many
+znodes of parts, a multiple of 1,000. A million takes 250 MB of ``TMPDIR``.
 """
 
 from __future__ import annotations
@@ -24,12 +27,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_header
-from benchmark.classification import OPTIONS_OF_THE_ROLE
+from benchmark.classification import LIVE, OPTIONS_OF_THE_ROLE, SNAPSHOT, measured_census
 from benchmark.machine import this_machine
 from benchmark.made_up_job import MANY, NOW, ONE, ROWS_OF_A_PARTITION
 from benchmark.process_watch import ProcessWatch
 from benchmark.spread import RUNS, Spread
 from build_package import build
+from support.files.snapshot_files import NOW as SNAPSHOT_NOW, GeneratedTree, write_generated
 from support.servers.spark_cluster import HOST, LOCAL_FOLDER, standalone_cluster
 
 ROWS = 50_000_000
@@ -40,10 +44,18 @@ MOST_MB = {
     "driver, Python": 384,
     "executor, Java": HEAP_MB + 768,
     "task, Python": 384,
+    "range, Python": 64,
 }
 """Kind of process → what none of them may need more of, whatever the number of rows, in MiB."""
 
-_JOB = Path(__file__).resolve().with_name("made_up_job.py")
+FILE_HEAP_MB = 512
+"""The same for a snapshot file, of which fewer rows are left."""
+JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+FILE_JAVA = "-XX:+UseSerialGC -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
+"""Options of Java with which the heap of driver and executors stays near what they use."""
+
+_MADE_UP_JOB = Path(__file__).resolve().with_name("made_up_job.py")
+_JOB = Path(__file__).resolve().parents[2] / "roles" / "partition_classify" / "files" / "classify.py"
 _POLICY = "version: 1\ndefaults: {cold_after: 30d, keep_newest: 3}\n"
 
 
@@ -59,6 +71,25 @@ class ScaleRun:
     peak_mb: Mapping[str, float]
     disk_mb: float
     cpu_seconds: float
+    together_mb: float = 0.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run classifies.
+
+    program: of spark-submit, with the arguments before those of the job.
+    hot: the connection settings. now: the moment to decide for, in milliseconds since 1970.
+    java: options of Java, for the driver and the executors.
+    """
+
+    program: Sequence[str]
+    partitions: int
+    hot: Mapping[str, str]
+    source: str = LIVE
+    now: int = NOW
+    heap_mb: int = HEAP_MB
+    java: str = ""
 
 
 def main() -> None:
@@ -67,6 +98,9 @@ def main() -> None:
     Raises:
         RuntimeError: a run failed, needed too much memory, or wrote another plan.
     """
+    if os.environ.get("ZNODES"):
+        measure_file(int(os.environ["ZNODES"]))
+        return
     rows = int(os.environ.get("ROWS") or ROWS)
     print(f"{rows:,} parts. {this_machine()}", flush=True)
     with tempfile.TemporaryDirectory(prefix="partmove-scale-") as name:
@@ -75,6 +109,42 @@ def main() -> None:
         require_one_plan([run for runs in many for run in runs])
         require_one_plan(repeated(of_one_partition, folder, rows // 10))
     print("The first two wrote the same plan, and none needed more memory than it may.")
+
+
+def measure_file(znodes: int) -> None:
+    """Write a snapshot with so many znodes of parts, and measure its classification and its census.
+
+    Raises:
+        RuntimeError: a run failed, needed too much memory, or wrote another plan.
+    """
+    with tempfile.TemporaryDirectory(prefix="partmove-scale-") as name:
+        folder = Path(name)
+        begin = time.perf_counter()
+        tree = GeneratedTree(shard_paths=500, parts=znodes, replicas=2, partitions=1000)
+        write_generated(folder / "data", tree)
+        size = sum(each.stat().st_size for each in (folder / "data").rglob("snapshot.*"))
+        print(f"{znodes:,} znodes of parts in a file of {size / 1e9:.1f} GB. {this_machine()}", flush=True)
+        print(f"written in {time.perf_counter() - begin:.0f} s", flush=True)
+        several = [repeated(each, folder, znodes) for each in (file_on_one_machine, file_on_a_cluster)]
+        require_one_plan([run for runs in several for run in runs])
+        censuses = [measured_census(SNAPSHOT, {"data_dir": str(folder / "data")}) for _run in range(RUNS)]
+        print(
+            f"census: {censuses[0].znodes:,} znodes in {Spread.of(each.seconds for each in censuses):.0f} s,"
+            f" {Spread.of(each.znodes / each.seconds for each in censuses):,.0f} znodes/s,"
+            f" {max(each.peak_rss_mb for each in censuses):.0f} MB at most"
+        )
+
+
+def file_on_one_machine(folder: Path, znodes: int, settings: Mapping[str, str] | None = None) -> ScaleRun:
+    """Classify the file with two threads in one Java process."""
+    return _measure("local[2]", folder, folder / "local", _of_file(folder, znodes), settings or {})
+
+
+def file_on_a_cluster(folder: Path, znodes: int, settings: Mapping[str, str] | None = None) -> ScaleRun:
+    """Classify the file on two workers with one core each."""
+    cluster = folder / "cluster"
+    with standalone_cluster(cluster, cores=1, workers=2) as url:
+        return _measure(url, folder, cluster / LOCAL_FOLDER, _of_file(folder, znodes), settings or {})
 
 
 def repeated(measured: Callable[[Path, int], ScaleRun], folder: Path, rows: int) -> Sequence[ScaleRun]:
@@ -91,19 +161,19 @@ def on_one_machine(
     folder: Path, rows: int, settings: Mapping[str, str] | None = None, threads: int = 2
 ) -> ScaleRun:
     """Run it with so many threads in one Java process."""
-    return _measure(f"local[{threads}]", folder, folder / "local", (MANY, rows), settings or {})
+    return _measure(f"local[{threads}]", folder, folder / "local", _made_up(MANY, rows), settings or {})
 
 
 def of_one_partition(folder: Path, rows: int, settings: Mapping[str, str] | None = None) -> ScaleRun:
     """Run it with two threads, for one partition whose parts all keep their names: one task has them all."""
-    return _measure("local[2]", folder, folder / "local", (ONE, rows), settings or {})
+    return _measure("local[2]", folder, folder / "local", _made_up(ONE, rows), settings or {})
 
 
 def on_a_cluster(folder: Path, rows: int, settings: Mapping[str, str] | None = None) -> ScaleRun:
     """Run it on two workers with one core each."""
     cluster = folder / "cluster"
     with standalone_cluster(cluster, cores=1, workers=2) as url:
-        return _measure(url, folder, cluster / LOCAL_FOLDER, (MANY, rows), settings or {})
+        return _measure(url, folder, cluster / LOCAL_FOLDER, _made_up(MANY, rows), settings or {})
 
 
 def require_one_plan(runs: Sequence[ScaleRun]) -> None:
@@ -129,31 +199,42 @@ def require_little_memory(run: ScaleRun) -> None:
             raise RuntimeError(f"{run.master}: {kind} had {peak:.0f} MB, and {MOST_MB[kind]} is the most")
 
 
-def _measure(
-    master: str, folder: Path, local: Path, made_up: tuple[str, int], settings: Mapping[str, str]
-) -> ScaleRun:
-    """Run it for so many rows of a shape."""
-    shape, rows = made_up
+def _made_up(shape: str, rows: int) -> Work:
+    partitions = -(-rows // ROWS_OF_A_PARTITION) if shape == MANY else 1
+    return Work((str(_MADE_UP_JOB), shape, str(rows)), partitions, {})
+
+
+def _of_file(folder: Path, znodes: int) -> Work:
+    tree = GeneratedTree(shard_paths=500, parts=znodes, replicas=2, partitions=1000)
+    partitions = tree.shard_paths * min(tree.partitions, znodes // tree.shard_paths // tree.replicas)
+    hot = {"data_dir": str(folder / "data")}
+    return Work((str(_JOB),), partitions, hot, SNAPSHOT, SNAPSHOT_NOW, FILE_HEAP_MB, FILE_JAVA)
+
+
+def _measure(master: str, folder: Path, local: Path, work: Work, settings: Mapping[str, str]) -> ScaleRun:
+    """Run the job."""
     (folder / "policy.yml").write_text(_POLICY)
-    (folder / "connections.json").write_text('{"hot": {}}')
+    (folder / "connections.json").write_text(json.dumps({"hot": work.hot}))
     build(folder / "package.zip")
     local.mkdir(exist_ok=True)
     plan = folder / "plan.jsonl"
     plan.unlink(missing_ok=True)
     conf = {
-        "spark.driver.memory": f"{HEAP_MB}m",
-        "spark.executor.memory": f"{HEAP_MB}m",
+        "spark.driver.memory": f"{work.heap_mb}m",
+        "spark.executor.memory": f"{work.heap_mb}m",
         "spark.local.dir": str(local),
         "spark.driver.host": HOST,
         "spark.driver.bindAddress": HOST,
         "spark.ui.enabled": "false",
+        **dict.fromkeys(JAVA_OPTIONS if work.java else (), work.java),
         **settings,
     }
     command = [str(Path(sys.executable).with_name("spark-submit")), "--master", master]
     command += [f"--conf={name}={value}" for name, value in conf.items()]
-    command += ["--py-files", str(folder / "package.zip"), str(_JOB), shape, str(rows), f"--plan={plan}"]
+    command += ["--py-files", str(folder / "package.zip"), *work.program, f"--plan={plan}"]
+    command += [f"--source={work.source}"]
     command += [f"--policy={folder}/policy.yml", f"--connections={folder}/connections.json", "--root=/"]
-    command += [f"--as-of={datetime.fromtimestamp(NOW / 1000, UTC).isoformat()}"]
+    command += [f"--as-of={datetime.fromtimestamp(work.now / 1000, UTC).isoformat()}"]
     environment = {"SPARK_SUBMIT_OPTS": OPTIONS_OF_THE_ROLE, **os.environ}
     environment |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_DIRS": str(local)}
     begin = time.perf_counter()
@@ -165,8 +246,8 @@ def _measure(
         said = f"{done.stderr}\n{done.stdout}"
         raise RuntimeError(f"exit status {done.returncode} of {' '.join(command)}:\n{said}")
     header = read_header(plan)
-    if header is None or header.rows != (-(-rows // ROWS_OF_A_PARTITION) if shape == MANY else 1):
-        raise RuntimeError(f"{header} is not what {rows} parts make: {json.loads(done.stdout)}")
+    if header is None or header.rows != work.partitions:
+        raise RuntimeError(f"{header} is not of {work.partitions} partitions: {json.loads(done.stdout)}")
     return ScaleRun(
         master,
         seconds,
@@ -176,6 +257,7 @@ def _measure(
         dict(watch.peak_mb),
         watch.disk_mb,
         sum(watch.cpu_seconds.values()),
+        watch.together_mb,
     )
 
 
@@ -190,6 +272,7 @@ def print_runs(runs: Sequence[ScaleRun]) -> None:
     )
     for kind in sorted({kind for each in runs for kind in each.peak_mb}):
         print(f"  {kind:<16}{max(each.peak_mb.get(kind, 0) for each in runs):>8,.0f} MB at most")
+    print(f"  all together    {max(each.together_mb for each in runs):>8,.0f} MB at most")
     print(f"  local disk      {max(each.disk_mb for each in runs):>8,.0f} MB at most")
     print(f"  digest of the rows {first.rows_digest}", flush=True)
 

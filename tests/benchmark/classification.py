@@ -59,13 +59,14 @@ class Scene:
     sources: dict[str, Any]
     """Source → what it needs to know of hot."""
 
-    def read(self, source: str) -> Reading:
-        """Read the inventory in one process, without Spark.
+    def read(self, source: str, processes: int = 1) -> Reading:
+        """Read the inventory without Spark, in one process; a snapshot also in several.
 
         Raises:
             RuntimeError: it failed, or not every part was read.
         """
-        arguments = {"source": source, "root": self.tree.root, "hot": self.sources[source]}
+        hot = self.sources[source]
+        arguments = {"source": source, "root": self.tree.root, "hot": hot, "processes": processes}
         answer = _run([sys.executable, "-m", "benchmark.measured_inventory"], {}, json.dumps(arguments))
         reading = Reading(**json.loads(answer))
         if reading.parts != self.tree.parts:

@@ -20,7 +20,9 @@ _KINDS = {
     "org.apache.spark.deploy.SparkSubmit": "driver, Java",
     "CoarseGrainedExecutorBackend": "executor, Java",
     "pyspark.daemon": "task, Python",
+    "divided_scan": "range, Python",
     "made_up_job.py": "driver, Python",
+    "classify.py": "driver, Python",
 }
 """What is in the command line of a process → what it is; the first that fits."""
 
@@ -36,6 +38,9 @@ class ProcessWatch:
         self._thread = threading.Thread(target=self._run, name="process watch", daemon=True)
         self.peak_mb: dict[str, float] = defaultdict(float)
         """Kind of process → the most memory (RSS) that one of them had, in MiB."""
+        self.together_mb = 0.0
+        """The most memory (RSS) that all of them had at the same time, in MiB; shared pages count several
+        times."""
         self.disk_mb = 0.0
         """The most that the files in the folder had, in MiB."""
         self._ticks: dict[tuple[str, str], int] = {}
@@ -62,21 +67,26 @@ class ProcessWatch:
 
     def _run(self) -> None:
         while not self._ended.wait(_SECONDS):
+            together = 0.0
             for pid in _below(self._pid):
                 with suppress(FileNotFoundError, ProcessLookupError):
-                    self._look(Path("/proc", str(pid)))
+                    together += self._look(Path("/proc", str(pid)))
+            self.together_mb = max(self.together_mb, together)
             self.disk_mb = max(self.disk_mb, _size(self._folder) / (1 << 20))
 
-    def _look(self, process: Path) -> None:
+    def _look(self, process: Path) -> float:
+        """Note what a process takes; return the memory of a known one, in MiB."""
         command = process.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         kind = next((kind for mark, kind in _KINDS.items() if mark in command), None)
         lines = process.joinpath("status").read_text().splitlines()
         peaks = [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")]
-        if kind is not None:
-            self.peak_mb[kind] = max(self.peak_mb[kind], *peaks, 0.0)
-            # Numbers are given again: the 22nd field is when it was started.
-            fields = process.joinpath("stat").read_text().rpartition(")")[2].split()
-            self._ticks[kind, f"{process.name} {fields[19]}"] = int(fields[11]) + int(fields[12])
+        if kind is None:
+            return 0.0
+        self.peak_mb[kind] = max(self.peak_mb[kind], *peaks, 0.0)
+        # Numbers are given again: the 22nd field is when it was started.
+        fields = process.joinpath("stat").read_text().rpartition(")")[2].split()
+        self._ticks[kind, f"{process.name} {fields[19]}"] = int(fields[11]) + int(fields[12])
+        return sum(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
 
 
 def _below(pid: int) -> Iterator[int]:

@@ -37,6 +37,10 @@ _V1_NAME = re.compile(r"([0-9A-Za-z-]+)" + _BLOCKS)
 _PARTITION_ID = re.compile(r"[0-9A-Za-z-]+")
 
 _UINT32_MAX = 2**32 - 1
+# Numbers with fewer digits are in the range of block numbers and of levels.
+_DIGITS, _LEVEL_DIGITS = len(str(INT64_MAX)), len(str(_UINT32_MAX))
+# Underscores in a name without a mutation, in data format version 1.
+_BETWEEN_FIELDS = 3
 _DROP_RANGE_LEVELS = (999_999_999, _UINT32_MAX)
 _FORMS = {
     0: "<first day>_<last day>_<min block>_<max block>_<level>[_<mutation>]",
@@ -102,6 +106,22 @@ def partition_id_of(text: str, format_version: int, where: str) -> str:
     >>> partition_id_of("20191201_0_5_2_9", 1, "/a")  # days, by PARTITION BY; a mutation comes last
     '20191201'
     """
+    if format_version == 1 and text.isascii() and text.count("_") == _BETWEEN_FIELDS:
+        # A classification parses all names of an ensemble: this takes half of the time of the pattern.
+        partition_id, first, last, level = text.split("_")
+        if (
+            (partition_id.isalnum() or partition_id.replace("-", "").isalnum())
+            and first.isdigit()
+            and level.isdigit()
+            # Numbers without leading zeros, the second not below the first.
+            and (first[0] != "0" or first == "0")
+            and (level[0] != "0" or level == "0")
+            and (first == last or (last.isdigit() and last[0] != "0"))
+            and (first <= last if len(first) == len(last) else len(first) < len(last))
+            and len(last) < _DIGITS
+            and len(level) < _LEVEL_DIGITS
+        ):
+            return partition_id
     return _fields_of(text, format_version, where)[0]
 
 

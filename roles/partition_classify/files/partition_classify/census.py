@@ -37,6 +37,8 @@ from .zookeeper_files.tables import find_tables, marks_a_shard
 # ctime, mtime and ephemeralOwner of a packed StoredStat.
 _TIMES_AND_OWNER = struct.Struct(">24xqq12xq8x")
 _ALL = b"all"
+# Searching the tables of a large snapshot takes a tenth of the time of a census: a second process is enough.
+_PROCESSES = 2
 _SETTINGS = frozenset({"files", "clickhouse", "coordination_root", "ddl_path", *CensusLimits._fields})
 
 
@@ -53,7 +55,7 @@ def take_census(folder: DataFolder, places: Places) -> Census:
 def _count(folder: DataFolder, places: Places) -> Census:
 
     def scan_tables(scan: SnapshotScan, log: LogReplay) -> tuple[tuple[str, ...], int]:
-        tables = find_tables(scan, log, folder, "/")
+        tables = find_tables(scan, log, folder, "/", processes=_PROCESSES)
         return tuple(table.shard_path for table in tables), scan.end_of_records
 
     member, (shard_paths, end) = choose_member(

@@ -16,6 +16,7 @@ from .chunks import Chunk, chunk_stream, read_chunks
 from .content import Compression, compression_of, opened_stream
 from .damage import damaged
 from .fields import FieldReader
+from .folder_run import FolderRun
 from .header import read_end, read_header
 from .znodes import ZnodeReader
 
@@ -37,15 +38,18 @@ class KeeperScan:
         self.znodes = self._number_of_znodes()
         """Number of znodes that the snapshot claims to have."""
 
-    def entries(self) -> Iterator[bytes]:
-        """Yield every znode as an entry of `ZnodeReader`, in no order; then verify the end of the file."""
+    def read_into(self, run: FolderRun) -> Iterator[int]:
+        """Read all znodes into the run, then verify the end of the file. Yield the number of each batch.
+
+        The caller may clear the run between batches.
+        """
         if not self._chunks:
-            yield from ZnodeReader(self._fields, self.header).entries(self.znodes)
+            yield from ZnodeReader(self._fields, self.header).read_into(run, self.znodes)
             read_end(self._fields, self.header.version)
             return
         for chunk in self._chunks[1:-1]:
             fields = self._chunk(chunk)
-            yield from ZnodeReader(fields, self.header).entries(chunk.znodes)
+            yield from ZnodeReader(fields, self.header).read_into(run, chunk.znodes)
             self._check_ended(fields, chunk)
         read_end(self._chunk(self._chunks[-1]), self.header.version)
 

@@ -5,16 +5,19 @@
 """Sorts a snapshot of Keeper into the files of a ZooKeeper member.
 
 The znodes of a snapshot of Keeper have no order, so the znodes of a table lie all over the file. The copy has
-the order of a tree walk and the format of a snapshot of ZooKeeper 3.9. All readers of ZooKeeper's files read
-the copy, also in ranges and in several tasks. A snapshot of Keeper is complete at one transaction, so the log
-of the copy is empty.
+the order of a tree walk and the format of a snapshot of ZooKeeper 3.9. Only znodes with children are sorted:
+those without follow their parent in any order, as in files of ZooKeeper.
+
+All readers of ZooKeeper's files read the copy, also in ranges and in several tasks. A snapshot of Keeper is
+complete at one transaction, so the log of the copy is empty.
 """
 
 from __future__ import annotations
 
 import struct
+import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -23,19 +26,20 @@ from olap_partmove._partmove.errors import EnsembleError
 from ..zookeeper_files.damage import unreadable
 from ..zookeeper_files.wrong_folders import VERSION
 from .damage import damaged
+from .folder_merge import FolderFile, StoredPart
+from .folder_run import FolderPart, FolderRun
 from .listing import KeeperSnapshot
 from .snapshot import KeeperScan, open_snapshot
-from .sorting import RUN_BYTES, sorted_entries
 from .tree_check import TreeCheck
-from .znodes import ZnodeEntry
 
 _SNAPSHOT_HEADER = struct.pack(">4siqii", b"ZKSN", 2, -1, 0, 0)
 _LOG_HEADER = struct.pack(">4siq", b"ZKLG", 2, -1) + bytes(16)
 _END = struct.pack(">i", 1) + b"/"
 _LONG = struct.Struct(">q")
-_LENGTH = struct.Struct(">i")
-_FLUSH_BYTES = 1 << 20
+_FLUSH_BYTES = 64 << 10
 _LOG_EVERY = 10_000_000
+RUN_BYTES = 64 << 20
+"""Memory for the znodes of a run. Writing takes as much again, for the largest folder of the run."""
 
 
 def write_sorted_copy(
@@ -47,7 +51,7 @@ def write_sorted_copy(
     """Write the sorted copy of the snapshot into ``folder``, as the dataDir of a ZooKeeper member.
 
     Takes as many bytes there as the content of the snapshot, and twice as many until it is finished.
-    log: receives lines with the progress. run_bytes: see `sorted_entries`.
+    log: receives lines with the progress. run_bytes: memory for znodes.
 
     Raises:
         DamagedFile: the snapshot is damaged or of an unknown format.
@@ -61,9 +65,11 @@ def write_sorted_copy(
         _check_index(snapshot, scan)
         log(f"sorting the {scan.znodes:,} znodes of {snapshot.path} into {folder}")
         zxid = scan.header.zxid
-        with (data / f"snapshot.{zxid:x}").open("wb") as file:
-            entries = sorted_entries(_logged(scan, log), folder, run_bytes)
-            _write_snapshot(file, entries, TreeCheck(snapshot.path), zxid)
+        # The temporary file has no name, so it disappears with the process.
+        with tempfile.TemporaryFile(dir=folder) as runs, (data / f"snapshot.{zxid:x}").open("wb") as file:
+            folders, run = FolderFile(runs), FolderRun()
+            _read_runs(scan, folders, run, run_bytes, log)
+            _write_snapshot(file, folders.merged(run.parts()), TreeCheck(snapshot.path), zxid)
     if _state(snapshot.path) != before:
         raise EnsembleError(
             f"{snapshot.path} was changed while it was read",
@@ -73,13 +79,19 @@ def write_sorted_copy(
     log(f"sorted {snapshot.path}, which has all transactions up to 0x{zxid:x}")
 
 
-def _logged(scan: KeeperScan, log: Callable[[str], None]) -> Iterator[bytes]:
-    left = _LOG_EVERY
-    for number, entry in enumerate(scan.entries()):
-        if number == left:
-            log(f"read {number:,} of {scan.znodes:,} znodes")
-            left += _LOG_EVERY
-        yield entry
+def _read_runs(
+    scan: KeeperScan, folders: FolderFile, run: FolderRun, run_bytes: int, log: Callable[[str], None]
+) -> None:
+    """Read all znodes; leave the last ones in ``run``."""
+    read, next_line = 0, _LOG_EVERY
+    for number in scan.read_into(run):
+        read += number
+        if read >= next_line:
+            log(f"read {read:,} of {scan.znodes:,} znodes")
+            next_line = read + _LOG_EVERY
+        if run.size >= run_bytes:
+            folders.write(run.parts())
+            run.clear()
 
 
 def _check_index(snapshot: KeeperSnapshot, scan: KeeperScan) -> None:
@@ -91,28 +103,53 @@ def _check_index(snapshot: KeeperSnapshot, scan: KeeperScan) -> None:
         )
 
 
-def _write_snapshot(file: IO[bytes], entries: Iterable[bytes], check: TreeCheck, zxid: int) -> None:
+def _write_snapshot(
+    file: IO[bytes], folders: Iterable[Sequence[FolderPart | StoredPart]], check: TreeCheck, zxid: int
+) -> None:
     """Write header, records, seal, and the trailer with the last zxid."""
-    pieces, size, checksum = [_SNAPSHOT_HEADER], 0, zlib.adler32(b"")
-    for packed in entries:
-        entry = ZnodeEntry.unpacked(packed)
-        check.take(entry)
-        path, data = entry.key.replace(b"\0", b"/"), entry.data
-        pieces.append(
-            b"%b%b%b%b%b" % (_LENGTH.pack(len(path)), path, _LENGTH.pack(len(data)), data, entry.stored)
-        )
-        size += len(pieces[-1])
-        if size > _FLUSH_BYTES:
-            content = b"".join(pieces)
-            checksum = zlib.adler32(content, checksum)
-            file.write(content)
-            pieces, size = [], 0
+    target = _SealedFile(file)
+    target.write(_SNAPSHOT_HEADER)
+    for parts in folders:
+        check.take(parts)
+        # What is below a znode directly follows the znode.
+        for part in parts:
+            target.write(part.own)
+        for part in parts:
+            target.write(part.joined_records())
     check.end()
-    for content in (b"".join(pieces) + _END, _LONG.pack(zxid)):
-        checksum = zlib.adler32(content, checksum)
-        seal = _LONG.pack(checksum) + _END
-        checksum = zlib.adler32(seal, checksum)
-        file.write(content + seal)
+    for content in (_END, _LONG.pack(zxid)):
+        target.write(content)
+        target.seal()
+
+
+class _SealedFile:
+    """Writes a file with checksums of everything before them."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._sum = zlib.adler32(b"")
+        self._waiting: list[bytes] = []
+        self._size = 0
+
+    def write(self, content: bytes) -> None:
+        if len(content) > _FLUSH_BYTES:
+            # Joining copies more than one piece.
+            self._flush()
+        self._waiting.append(content)
+        self._size += len(content)
+        if self._size > _FLUSH_BYTES:
+            self._flush()
+
+    def seal(self) -> None:
+        self._flush()
+        self.write(_LONG.pack(self._sum) + _END)
+        self._flush()
+
+    def _flush(self) -> None:
+        content = b"".join(self._waiting)
+        self._sum = zlib.adler32(content, self._sum)
+        self._file.write(content)
+        self._waiting, self._size = [], 0
 
 
 def _state(path: Path) -> tuple[int, int]:

@@ -28,6 +28,7 @@ from olap_partmove._zookeeper.store import connect
 
 from ..keeper_files.readable import readable_folders
 from ..progress import log_line
+from ..zookeeper_files.divided_scan import most_processes
 from ..zookeeper_files.folders import DataFolder, folders_of
 from ..zookeeper_files.origin import origin_of_files
 from .ensemble_size import EnsembleSize, size_of_files, size_of_live
@@ -146,13 +147,17 @@ class SnapshotSourceFiles:
             yield replace(self, folders=readable)
 
     def reader(self, tasks_at_once: int) -> SnapshotReader:
-        """Return the inventory reader. The number of tasks does not depend on ``tasks_at_once``."""
+        """Return the inventory reader. The number of tasks does not depend on ``tasks_at_once``.
+
+        The driver verifies large snapshots with as many processes as tasks may use, or as it has cores.
+        """
         return SnapshotReader(
             self.root,
             tuple(self.folders["hot"]),
             tuple(self.folders.get("cold", ())),
             older_snapshot=self.older_snapshot,
             is_grouped=True,
+            processes=most_processes(tasks_at_once),
         )
 
     def size_of_hot(self) -> EnsembleSize | None:

@@ -123,6 +123,8 @@ class SnapshotReader(DataSourceReader):
     older_snapshot: bool = False
     is_grouped: bool = False
     bytes_per_task: int = BYTES_PER_TASK
+    processes: int = 1
+    """Most processes that verify a snapshot on the driver."""
 
     def partitions(self) -> Sequence[InputPartition]:
         """Distribute the shard paths, large ones in slices, over tasks of about equal size.
@@ -131,7 +133,12 @@ class SnapshotReader(DataSourceReader):
         """
         self._check_distinct()
         tables = survey(
-            self.hot, self.cold, self.root, on_skipped=_log_skipped, older_snapshot=self.older_snapshot
+            self.hot,
+            self.cold,
+            self.root,
+            on_skipped=_log_skipped,
+            older_snapshot=self.older_snapshot,
+            processes=self.processes,
         )
         members = _members(tables)
         for member in members:

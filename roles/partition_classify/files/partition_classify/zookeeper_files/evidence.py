@@ -20,6 +20,7 @@ from array import array
 from bisect import bisect
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from olap_partmove._partmove.errors import EnsembleError
@@ -28,7 +29,8 @@ from .damage import DamagedFile
 from .folders import ZxidFile
 from .log_records import LogFile, Txn
 from .nodes import StoredStat, ZnodeRecord
-from .snapshot import open_snapshot
+from .selection import Selection
+from .snapshot import Comparison, open_snapshot
 
 _MOST_TXNS = 1 << 22
 _MZXID = slice(16, 24)
@@ -146,16 +148,29 @@ class Evidence:
         self.parents = Parents()
         self._missing: dict[bytes, int] = {}
 
-    def compared(self, records: Iterator[ZnodeRecord], until: int) -> Iterator[ZnodeRecord]:
-        """Yield the records. Raises DamagedFile and EnsembleError for a contradiction.
+    def comparison(self, until: int) -> Comparison:
+        """Return the comparison of the records. It raises DamagedFile and EnsembleError for a contradiction.
 
         until: zxid of the last logged transaction.
         """
-        newest = until.to_bytes(8, "big")
-        # Most znodes are older than the log; their bytes sort as their numbers do.
+        # Most znodes are older than the log.
         first = self.times.first
-        logged = newest if first is None else min(first.to_bytes(8, "big"), newest)
-        missing = self._missing = self.parents.needed()
+        self._missing = self.parents.needed()
+        selection = Selection(
+            changed_from=until if first is None else min(first, until),
+            children_after=until,
+            paths=self._missing,
+        )
+        return Comparison(partial(self._compared, until=until, selection=selection), selection)
+
+    def _compared(
+        self, records: Iterator[ZnodeRecord], until: int, selection: Selection
+    ) -> Iterator[ZnodeRecord]:
+        # Bytes of zxids sort as the numbers do.
+        logged, newest = (
+            each.to_bytes(8, "big") for each in (selection.changed_from, selection.children_after)
+        )
+        missing = self._missing
         for record in records:
             _offset, path, _data, stored = record
             if stored[_MZXID] >= logged or stored[_PZXID] > newest:

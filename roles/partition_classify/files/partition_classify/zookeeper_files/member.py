@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -112,7 +111,7 @@ def _read_snapshot(
         evidence.times.note(txn)
         replay.apply(path, txn)
     listing.check_reached(log.last)
-    with open_snapshot(snapshot.path, partial(evidence.compared, until=log.last)) as scan:
+    with open_snapshot(snapshot.path, evidence.comparison(log.last)) as scan:
         result = scan_records(scan, replay)
     if scan.is_finished:
         times.check_unchanged()

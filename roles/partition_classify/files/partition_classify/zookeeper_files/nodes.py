@@ -10,7 +10,9 @@ bytes), stat (60 bytes). ACL id and stat stay packed: most callers need at most 
 
 from __future__ import annotations
 
+import io
 import struct
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 from .content import ByteStream, read_chunk
 from .damage import DamagedFile
+from .selection import Selection, is_part
 
 END = b"/"
 """Path of the end marker after the last record."""
@@ -26,6 +29,8 @@ RECORD_BYTES = 4 + 4 + 8 + 60
 """Bytes of a record without path and data: two lengths, ACL id and stat."""
 
 _INT = struct.Struct(">i")
+# mzxid and pzxid of the ACL id and stat at the end of a record, and the length of the next path.
+_ZXIDS_AND_LENGTH = struct.Struct(">16xQ36xQi")
 _STORED = struct.Struct(">qqqqqiiiqq")
 _CHUNK_BYTES = 1 << 20
 # Far above the size limit of znodes in servers, far below the memory of a host.
@@ -78,6 +83,8 @@ class RecordReader:
         self._base = start
         self._at = 0
         self._sum = zlib.adler32(b"")
+        self.is_at_end = False
+        """Whether `selected` has read the end marker."""
 
     @property
     def offset(self) -> int:
@@ -144,6 +151,71 @@ class RecordReader:
             if record[1] == END:
                 return
             yield record
+
+    def selected(self, selection: Selection, stop: int = sys.maxsize) -> Iterator[ZnodeRecord]:
+        """Yield the selected records up to the end marker, or to a record at or after ``stop``.
+
+        Reads the lengths and zxids of all records, and takes half of the time of `records`. Raises
+        DamagedFile.
+        """
+        # As in `records`; two calls into C for a record that is not selected.
+        number, zxids_and_length = _INT.unpack_from, _ZXIDS_AND_LENGTH.unpack_from
+        changed_from, children_after = selection.changed_from, selection.children_after
+        endings, last_bytes, paths = selection.endings, selection.last_bytes, selection.paths
+        every = selection.part_every
+        next_part = self.offset if every else sys.maxsize
+        while self.offset < stop:
+            buffer, at, base, size = self._buffer, self._at, self._base, len(self._buffer)
+            length = number(buffer, at)[0] if at + 4 <= size else 0
+            stop_at = stop - base
+            while length > 1 and at < stop_at:
+                path_at = at + 4
+                path_end = path_at + length
+                if path_end + 4 > size:
+                    break
+                (data_length,) = number(buffer, path_end)
+                data_end = path_end + 4 + data_length if data_length > 0 else path_end + 4
+                if data_end + _ZXIDS_AND_LENGTH.size > size or data_length < -1:
+                    break
+                mzxid, pzxid, length = zxids_and_length(buffer, data_end)
+                start, at = at, data_end + 68
+                is_next_part = base + start >= next_part and is_part(buffer[path_at:path_end])
+                if (
+                    mzxid >= changed_from
+                    or pzxid > children_after
+                    or is_next_part
+                    or (buffer[path_end - 1] in last_bytes and buffer.endswith(endings, path_at, path_end))
+                    or (paths and buffer[path_at:path_end] in paths)
+                ):
+                    if is_next_part:
+                        next_part = base + start + every
+                    self._at = at
+                    yield (
+                        base + start,
+                        buffer[path_at:path_end],
+                        buffer[path_end + 4 : data_end],
+                        buffer[data_end:at],
+                    )
+            self._at = at
+            if at >= stop_at:
+                return
+            record = self._slow_record()
+            if record[1] == END:
+                self.is_at_end = True
+                return
+            # Whether or not it is selected: it is one in a MiB.
+            yield record
+
+    def skip_to(self, offset: int, checksum: int) -> None:
+        """Continue at an offset after records that were read elsewhere. Content: a file.
+
+        checksum: of everything before.
+        """
+        if not isinstance(self._content, io.BufferedIOBase):
+            raise TypeError(f"{self._path} can only be read in one go")
+        self._content.seek(offset)
+        self._sum = checksum
+        self._buffer, self._base, self._at = b"", offset, 0
 
     def _slow_record(self) -> ZnodeRecord:
         """Read a record across a buffer boundary, the root, or the end marker."""

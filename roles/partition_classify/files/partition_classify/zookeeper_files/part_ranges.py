@@ -37,7 +37,8 @@ class SplitPoints:
     """Notes possible range starts during a scan of a snapshot."""
 
     def __init__(self, every: int | None = None) -> None:
-        self._every = _EVERY_BYTES if every is None else every
+        self.every = _EVERY_BYTES if every is None else every
+        """Least distance in bytes."""
         self._found: list[tuple[int, bytes]] = []
         self.next = 0
         """Offset of the next relevant record; records before it need no call of `note`."""
@@ -47,7 +48,7 @@ class SplitPoints:
         folder = path.rpartition(b"/")[0]
         if folder.endswith(_PARTS):
             self._found.append((offset, folder))
-            self.next = offset + self._every
+            self.next = offset + self.every
 
     def within(self, replicas: bytes, start: int, end: int) -> tuple[int, ...]:
         """Return the noted part offsets below the znode ``replicas``, whose records are from start to end."""

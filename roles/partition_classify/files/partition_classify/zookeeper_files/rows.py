@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from olap_partmove._partmove.errors import FormatError
@@ -28,6 +29,8 @@ _LONG = struct.Struct(">q")
 _METADATA_END = b"/metadata"
 _STATE_END = f"/{STATE}".encode()
 _PARTS_WITHIN = b"/parts/"
+# Takes a third of the time of the constructor of a NamedTuple, once for each part.
+_row = partial(tuple.__new__, InventoryRow)
 # Matches no path.
 _NO_FOLDER = b"\0"
 
@@ -65,7 +68,7 @@ def _rows(
     part_ranges: Sequence[tuple[str, TreeReader, PartRange]],
 ) -> Iterator[InventoryRow]:
     format_version = _format_version(layout, hot, records)
-    states = dict(_states(layout, hot, records))
+    path, states = layout.path, dict(_states(layout, hot, records))
     # Parsing part names is the most expensive step; replicas share the names, so cache the results.
     partition_by_name: dict[str, tuple[str, str]] = {}
     for ensemble, tree, part_range in part_ranges:
@@ -80,7 +83,7 @@ def _rows(
                 if len(partition_by_name) < _REMEMBERED:
                     partition_by_name[name] = partition
             partition_id, state = partition
-            yield InventoryRow(layout.path, replica, name, partition_id, mtime, size, znodes, ensemble, state)
+            yield _row((path, replica, name, partition_id, mtime, size, znodes, ensemble, state))
 
 
 def group_of(path: bytes, shard_paths: Collection[bytes]) -> bytes | None:

@@ -41,10 +41,11 @@ def survey(
     *,
     on_skipped: Callable[[DamagedFile], None],
     older_snapshot: bool = False,
+    processes: int = 1,
 ) -> list[SurveyedTable]:
     """Return the shard paths at and below ``root``. Reads each snapshot and log once.
 
-    ``on_skipped``, ``older_snapshot``: see `choose_member`.
+    ``on_skipped``, ``older_snapshot``: see `choose_member`. ``processes``: see `SnapshotScan.selected`.
 
     Raises EnsembleError:
 
@@ -55,7 +56,7 @@ def survey(
     choose = partial(choose_member, on_skipped=on_skipped, older_snapshot=older_snapshot)
     in_hot: dict[str, tuple[MemberFiles, FoundTable]] = {}
     for folder in hot:
-        scan_hot = partial(find_tables, folder=folder, root=root)
+        scan_hot = partial(find_tables, folder=folder, root=root, processes=processes)
         member, tables = choose(folder, marks_a_shard, scan_hot)
         for table in tables:
             if table.shard_path in in_hot:
@@ -69,7 +70,9 @@ def survey(
     }
     in_cold: dict[str, TableFiles] = {}
     for folder in cold:
-        scan_cold = partial(find_in_cold, folder=folder, shard_paths=in_hot, definitions=definitions)
+        scan_cold = partial(
+            find_in_cold, folder=folder, shard_paths=in_hot, definitions=definitions, processes=processes
+        )
         member, records_by_path = choose(folder, marks_a_shard, scan_cold)
         for path, records in records_by_path.items():
             if path in in_cold:

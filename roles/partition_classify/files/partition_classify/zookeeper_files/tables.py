@@ -103,14 +103,19 @@ def marks_a_shard(path: bytes) -> bool:
     return path.endswith(_MARKS)
 
 
-def find_tables(scan: SnapshotScan, log: LogReplay, folder: DataFolder, root: str) -> tuple[FoundTable, ...]:
+def find_tables(
+    scan: SnapshotScan, log: LogReplay, folder: DataFolder, root: str, *, processes: int = 1
+) -> tuple[FoundTable, ...]:
     """Return the shard paths at and below ``root``, in snapshot order. Consumes all of ``scan``.
 
     log: changes of the znodes selected by `marks_a_shard`. As for live ensembles, skips NO_TABLES and
         everything below a shard path. Memory grows with the number of shard paths.
+    processes: see `SnapshotScan.selected`.
     """
     splits = SplitPoints()
-    candidates = {each.path: each for each in _candidates(scan, splits) if _may_be_table(each, log.changes)}
+    candidates = {
+        each.path: each for each in _candidates(scan, splits, processes) if _may_be_table(each, log.changes)
+    }
     for path in {path.rpartition(b"/")[0] for path in log.changes} - candidates.keys():
         candidates[path] = _Candidate(path)
     tables = {}
@@ -128,11 +133,14 @@ def find_in_cold(
     folder: DataFolder,
     shard_paths: Collection[str],
     definitions: Mapping[bytes, CreationStamp],
+    *,
+    processes: int = 1,
 ) -> dict[str, TableRecords]:
     """Return the record locations of the shard paths present in a cold ensemble. Consumes all of ``scan``.
 
     log: changes of the znodes selected by `marks_a_shard`.
     definitions: creation of each metadata znode in hot, by path with chroot.
+    processes: see `SnapshotScan.selected`.
 
     Raises SameEnsemble when the ensemble has a metadata znode of hot.
     """
@@ -141,7 +149,7 @@ def find_in_cold(
     ends: dict[str, int] = {}
     latest = ""
     splits = SplitPoints()
-    for offset, path, _data, stored in scan.records():
+    for offset, path, _data, stored in scan.selected((_REPLICAS, _METADATA), splits.every, processes):
         if offset >= splits.next:
             splits.note(offset, path)
         if path in replicas_paths:
@@ -172,10 +180,10 @@ def _check_unlike(path: bytes, stored: bytes, origin: CreationStamp) -> None:
         )
 
 
-def _candidates(scan: SnapshotScan, splits: SplitPoints) -> Iterator[_Candidate]:
+def _candidates(scan: SnapshotScan, splits: SplitPoints, processes: int) -> Iterator[_Candidate]:
     # Descendants directly follow a znode: open candidates are ancestors of each other.
     open_candidates: list[_Candidate] = []
-    for offset, path, _data, stored in scan.records():
+    for offset, path, _data, stored in scan.selected(_MARKS, splits.every, processes):
         if offset >= splits.next:
             splits.note(offset, path)
         if not path.endswith(_MARKS):

@@ -13,14 +13,17 @@ from pathlib import Path
 import pytest
 
 from partition_classify.keeper_files.fields import FieldReader
+from partition_classify.keeper_files.folder_run import FolderRun
 from partition_classify.keeper_files.header import SnapshotHeader
-from partition_classify.keeper_files.znodes import ZnodeEntry, ZnodeReader
+from partition_classify.keeper_files.znodes import ZnodeReader
 from partition_classify.zookeeper_files.damage import DamagedFile
 from partition_classify.zookeeper_files.nodes import StoredStat
+from support.classify.keeper_runs import ReadZnode, znodes_of
 from support.files.keeper_snapshots import VERSIONS, KeeperSnapshotFile, KeeperZnode
 
 ZXID = 1000
-FIRST = KeeperZnode(b"/first")
+FIRST = KeeperZnode(b"/a/first")
+PARENT = KeeperZnode(b"/a/b", children=3)
 LAYOUTS = [0, 1, 4, 6, 7, 8]
 """A version of each layout of a znode."""
 MANY = [
@@ -40,27 +43,30 @@ MANY = [
 ]
 
 
-def entries_of(znodes: list[KeeperZnode], version: int, data: bytes | None = None) -> list[ZnodeEntry]:
+def read(znodes: list[KeeperZnode], version: int, data: bytes | None = None) -> list[ReadZnode]:
     content = b"".join(map(KeeperSnapshotFile(version).znode, znodes)) if data is None else data
-    fields = FieldReader(io.BytesIO(content), Path("snapshot_7.bin"))
+    fields, run = FieldReader(io.BytesIO(content), Path("snapshot_7.bin")), FolderRun()
     reader = ZnodeReader(fields, SnapshotHeader(version, 7, ZXID))
-    found = [ZnodeEntry.unpacked(each) for each in reader.entries(len(znodes))]
+    assert sum(reader.read_into(run, len(znodes))) == len(znodes)
     assert fields.is_at_end()
-    return found
+    return znodes_of(run)
 
 
-def expected(znode: KeeperZnode) -> ZnodeEntry:
-    """The znode as a snapshot of ZooKeeper has it."""
+def expected(*znodes: KeeperZnode) -> list[ReadZnode]:
+    """The znodes as a snapshot of ZooKeeper has them, by path."""
+    return sorted(map(_expected, znodes))
+
+
+def _expected(znode: KeeperZnode) -> ReadZnode:
     times = znode.czxid, znode.mzxid, znode.ctime, znode.mtime
     stored = StoredStat(0, *times, 0, znode.children, 0, znode.owner, znode.pzxid).packed()
-    key = znode.path.replace(b"/", b"\0") if znode.path != b"/" else b""
-    return ZnodeEntry(key, znode.children, stored, znode.data)
+    return ReadZnode(znode.path if znode.path != b"/" else b"", znode.data, stored, znode.children)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_znodes_of_every_version(version: int) -> None:
     assert sum(len(each.path) + len(each.data) for each in MANY) > 1 << 20
-    assert entries_of(MANY, version) == list(map(expected, MANY))
+    assert read(MANY, version) == expected(*MANY)
 
 
 @pytest.mark.parametrize("version", LAYOUTS)
@@ -72,7 +78,7 @@ def test_paths_and_data_of_any_length(version: int, size: int) -> None:
         KeeperZnode(b"/" + b"b" * max(size, 1), b"data"),
         KeeperZnode(b"/c"),
     ]
-    assert entries_of(znodes, version) == list(map(expected, znodes))
+    assert read(znodes, version) == expected(*znodes)
 
 
 @pytest.mark.parametrize("version", LAYOUTS)
@@ -81,33 +87,33 @@ def test_long_paths_and_data_reach_over_the_end_of_the_buffer(version: int) -> N
         KeeperZnode(f"/{number}/".encode() + b"x" * (9_000 + number), b"y" * (7_000 + 5 * number))
         for number in range(300)
     ]
-    assert entries_of(znodes, version) == list(map(expected, znodes))
+    assert read(znodes, version) == expected(*znodes)
 
 
 @pytest.mark.parametrize("version", [8, 9])
 def test_znodes_with_a_time_to_live(version: int) -> None:
     znodes = [replace(each, ttl=None if number % 3 else number) for number, each in enumerate(MANY)]
-    assert entries_of(znodes, version) == list(map(expected, znodes))
+    assert read(znodes, version) == expected(*znodes)
 
 
 def test_container_keeps_its_owner() -> None:
     container = KeeperZnode(b"/a", owner=-(2**63))
-    (entry,) = entries_of([container], 9)
-    assert StoredStat.unpacked(entry.stored).ephemeral_owner == -(2**63)
+    (znode,) = read([container], 9)
+    assert StoredStat.unpacked(znode.stored).ephemeral_owner == -(2**63)
 
 
-def test_entries_sort_as_a_tree_is_walked() -> None:
-    paths = [b"/", b"/a", b"/a/b", b"/a/b/c", b"/a/bb", b"/a-b", b"/a.b", b"/a0", b"/b"]
-    file = KeeperSnapshotFile(6)
-    content = b"".join(file.znode(KeeperZnode(path, path)) for path in reversed(paths))
-    fields = FieldReader(io.BytesIO(content), Path("snapshot_7.bin"))
-    found = sorted(ZnodeReader(fields, SnapshotHeader(6, 7, ZXID)).entries(len(paths)))
-    assert [ZnodeEntry.unpacked(each).data for each in found] == paths
+@pytest.mark.parametrize("rest", [b"", bytes(300)])
+@pytest.mark.parametrize("version", LAYOUTS)
+def test_znode_with_children_that_is_present_twice_is_refused(version: int, rest: bytes) -> None:
+    file = KeeperSnapshotFile(version)
+    content = b"".join(map(file.znode, [FIRST, PARENT, FIRST, PARENT])) + rest
+    with pytest.raises(DamagedFile, match=r"^snapshot_7.bin: the znode /a/b is present twice"):
+        read([FIRST, PARENT, FIRST, PARENT], version, content)
 
 
 # The first znode fills the buffer. With bytes after it, the second one is read by the fast loop; without, by
 # the method for any form.
-@pytest.mark.parametrize("rest", [b"", bytes(200)])
+@pytest.mark.parametrize("rest", [b"", bytes(300)])
 @pytest.mark.parametrize("version", LAYOUTS)
 @pytest.mark.parametrize("path", [b"a/b", b"//a", b"/a/", b"/a//b", b"/a\0b", b""])
 def test_what_is_no_path_is_refused(path: bytes, version: int, rest: bytes) -> None:
@@ -115,12 +121,12 @@ def test_what_is_no_path_is_refused(path: bytes, version: int, rest: bytes) -> N
     file = KeeperSnapshotFile(version)
     before = file.znode(FIRST)
     with pytest.raises(DamagedFile, match="is no path of a znode at byte") as error:
-        entries_of([FIRST, znode], version, before + file.znode(znode) + rest)
+        read([FIRST, znode], version, before + file.znode(znode) + rest)
     assert repr(path) in error.value.message
     assert error.value.offset == len(before)
 
 
-@pytest.mark.parametrize("rest", [b"", bytes(200)])
+@pytest.mark.parametrize("rest", [b"", bytes(300)])
 @pytest.mark.parametrize("version", LAYOUTS)
 @pytest.mark.parametrize("field", ["mzxid", "pzxid"])
 def test_change_after_the_last_transaction_is_refused(field: str, version: int, rest: bytes) -> None:
@@ -129,9 +135,9 @@ def test_change_after_the_last_transaction_is_refused(field: str, version: int, 
         KeeperZnode(b"/a/b", mzxid=zxid) if field == "mzxid" else KeeperZnode(b"/a/b", pzxid=zxid)
         for zxid in (ZXID, ZXID + 1)
     )
-    assert entries_of([znode], version) == [expected(znode)]
+    assert read([znode], version) == expected(znode)
     with pytest.raises(DamagedFile) as error:
-        entries_of([FIRST, later], version, file.znode(FIRST) + file.znode(later) + rest)
+        read([FIRST, later], version, file.znode(FIRST) + file.znode(later) + rest)
     assert error.value.message == (
         "snapshot_7.bin: /a/b was changed by transaction 0x3e9, but the last one of the snapshot is 0x3e8,"
         f" at byte {len(file.znode(FIRST))}"
@@ -143,4 +149,4 @@ def test_torn_znode_is_refused(version: int) -> None:
     data = KeeperSnapshotFile(version).znode(KeeperZnode(b"/a", b"data", ttl=5))
     for end in range(len(data)):
         with pytest.raises(DamagedFile, match="its end is cut off"):
-            entries_of([KeeperZnode(b"/a")], version, data[:end])
+            read([KeeperZnode(b"/a")], version, data[:end])

@@ -9,12 +9,14 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from partition_classify.zookeeper_files.damage import DamagedFile
-from partition_classify.zookeeper_files.nodes import RECORD_BYTES, RecordReader, StoredStat
+from partition_classify.zookeeper_files.nodes import RECORD_BYTES, RecordReader, StoredStat, ZnodeRecord
+from partition_classify.zookeeper_files.selection import Selection
 from support.files.log_files import TIME
 from support.files.snapshot_files import NOW, SnapshotWriter, stored
 
@@ -110,3 +112,68 @@ def test_a_range_may_end_with_a_large_record() -> None:
     content = content_of(znodes)
     end = 2 * RECORD_BYTES + len("/a") + 2 * PIECE
     assert [path for _offset, path, _data, _stored in reader_of(content, 0, end).records()] == [b"", b"/a"]
+
+
+CHANGING = [
+    ("", b"", 1),
+    *(
+        (f"/t/{number % 3}/{name}", b"z" * (number % 3000), number % 50)
+        for number in range(3000)
+        for name in ("metadata", "notmetadata", f"parts/{number}_0_0_0", f"parts/{number}_0_0_0/columns", "m")
+    ),
+]
+
+
+def is_selected(record: ZnodeRecord, selection: Selection) -> bool:
+    _offset, path, _data, packed = record
+    stat = StoredStat.unpacked(packed)
+    return (
+        path.endswith(selection.endings)
+        or stat.mzxid >= selection.changed_from
+        or stat.pzxid > selection.children_after
+        or path in selection.paths
+    )
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(),
+        Selection(endings=(b"/metadata", b"/columns")),
+        Selection(changed_from=49),
+        Selection(children_after=48),
+        Selection(paths={b"/t/1/m", b"", b"/t/2/metadata"}),
+        Selection(endings=(b"/m",), changed_from=49, paths={b"/t/0/metadata"}),
+    ],
+)
+def test_selected_records_are_read(selection: Selection) -> None:
+    target = io.BytesIO()
+    writer = SnapshotWriter(target)
+    for path, data, zxid in CHANGING:
+        writer.znode(path, data, zxid=zxid)
+    writer.end()
+    content = target.getvalue()
+    whole, reader = reader_of(content), reader_of(content)
+    records, selected = list(whole.records()), list(reader.selected(selection))
+    pieces = len(content) // PIECE + 2
+    assert (reader.offset, reader.checksum) == (whole.offset, whole.checksum)
+    assert [each for each in selected if is_selected(each, selection)] == [
+        each for each in records if is_selected(each, selection)
+    ]
+    # Beside them at most the records at the end of a piece.
+    assert sum(not is_selected(each, selection) for each in selected) <= pieces
+    assert set(selected) <= set(records)
+
+
+def test_parts_are_selected_at_a_distance() -> None:
+    znodes = [("", b""), ("/r/parts", b""), *((f"/r/parts/{number}", b"x" * 24) for number in range(5_000))]
+    selected = list(reader_of(content_of(znodes)).selected(Selection(part_every=10_000)))
+    offsets = [offset for offset, path, _data, _stored in selected if path.startswith(b"/r/parts/")]
+    assert len(offsets) > 50
+    assert all(10_000 <= later - earlier < 10_200 for earlier, later in pairwise(offsets))
+
+
+@pytest.mark.parametrize("size", [3, 20, 70])
+def test_cut_off_record_is_damage_of_a_selection(content: bytes, size: int) -> None:
+    with pytest.raises(DamagedFile, match=f"^{WHERE}: the file is torn: its end is cut off at byte "):
+        list(reader_of(content[: RECORD_BYTES + size]).selected(Selection()))

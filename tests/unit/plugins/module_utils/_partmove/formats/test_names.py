@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import calendar
+import re
+from functools import partial
 
 import pytest
 from hypothesis import given, strategies as st
@@ -286,3 +288,30 @@ def test_a_source_does_not_cover_the_merged_part() -> None:
     source, merged = parse_names(["all_0_5_1", "all_0_5_2"], "all", "a table")
     assert merged.covers(source)
     assert not source.covers(merged)
+
+
+FIELDS = (
+    *("0", "1", "2", "9", "10", "01", "-1", "+1", "", "\u00b2", "\u0663", "\u00e9", "x y", "1\n"),
+    *(
+        "a-b",
+        "--",
+        "20191201",
+        "1" + "0" * 19,
+        *map(str, (INT64_MAX, INT64_MAX + 1, UINT32_MAX, UINT32_MAX + 1)),
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(FIELDS), min_size=3, max_size=6))
+def test_the_partition_id_alone_is_read_as_the_whole_name(fields: list[str]) -> None:
+    """Most names are read without the pattern."""
+    text = "_".join(fields)
+    for format_version in (0, 1):
+        read = partial(partition_id_of, text, format_version, WHERE)
+        try:
+            expected = parse_part_name(text, format_version, WHERE).partition_id
+        except FormatError as error:
+            with pytest.raises(FormatError, match=re.escape(error.message)):
+                read()
+        else:
+            assert read() == expected
