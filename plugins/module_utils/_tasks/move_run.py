@@ -49,7 +49,7 @@ from .move_tally import PartitionTally
 from .pacing import PaceOptions
 from .progress import Progress, ProgressJournal
 from .resources import SERVERS_AT_ONCE, LockOptions, Resources, SystemClock
-from .workers import work_in_order, workers_for
+from .workers import check_workers, work_in_order, workers_for
 
 _Context = TypeVar("_Context")
 _Report = TypeVar("_Report", bound=RunReport[Any])
@@ -73,6 +73,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         self._work = DesiredPartitions(params)
         self._new_tally = partial(tally, params["max_listed"])
         self._tally = self._new_tally()
+        check_workers(params["workers"])
         self._failing_gates = _gates_of(params["fail_when_deferred_by"])
         self._unreadable = ""
         self._unasked = ""
@@ -99,7 +100,6 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         """Check all preconditions, then work on the shard paths."""
         self._check_mode = resources.check_mode
         shard_paths, self._tally.expected = self._work.scope()
-        workers = workers_for(self._params["workers"], self._work.partition_counts())
         stores = self._open(resources)
         self._work.check_cluster(stores[0])
         check_tables(stores[0], shard_paths, required=self._work.whole_shard_paths)
@@ -113,6 +113,9 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         progress = resources.open_progress("partitions", "parts")
         progress.expect(self._tally.expected)
         pace = resources.open_pace(self._pace, progress.announce, ensembles=self.ensembles)
+        workers = workers_for(
+            self._params["workers"], self._work.partition_counts(), partial(self._distance, stores)
+        )
         ending = threading.Event()
         make = partial(self._context, journal, pace)
         contexts = ContextPool(stores, make, ending if workers > 1 else None)
@@ -138,6 +141,11 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
 
     def _check(self, stores: Sequence[ZnodeStore], shard_paths: Sequence[str]) -> None:
         """Check further preconditions of the module before the first write. Raises PartMoveError."""
+
+    def _distance(self, stores: Sequence[ZnodeStore]) -> float:
+        """Return the seconds of an answer for which more workers make up; 0 if more workers do not help."""
+        del stores
+        return 0.0
 
     def _search(self) -> ReplicaSearch | None:
         """Return what asks the servers of the option ``clickhouse``; None if no server may be asked."""

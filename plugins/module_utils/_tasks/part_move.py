@@ -30,6 +30,7 @@ from .askable_servers import ReplicaSearch
 from .move_run import MoveRun
 from .part_move_result import PatchedTally
 from .resources import Resources, server_check
+from .workers import distance_of
 
 
 class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
@@ -56,6 +57,9 @@ class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
 
     def _open(self, resources: Resources) -> Sequence[ZnodeStore]:
         return resources.open_pair()
+
+    def _distance(self, stores: Sequence[ZnodeStore]) -> float:
+        return distance_of(stores)
 
     def _search(self) -> ReplicaSearch | None:
         return None if self._params["assume_active"] else super()._search()

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,28 +16,59 @@ from typing import TypeVar
 
 from .._partmove.errors import PartMoveError
 from .._partmove.tree.interruption import Interrupted
+from .._partmove.tree.ports import ZnodeReader
 
 MOST_WORKERS = 64
 _USUAL_WORKERS = 16
+_WORKERS_PER_SECOND = 5_000
+"""Workers for each second that an ensemble takes to answer: so many keep the process computing. A shard path
+with one partition waits for about sixteen answers, and takes 3 ms of computation."""
 _PARTITIONS_AT_ONCE = 20_000
 """Limit for the partitions of all shard paths in progress, unless the option ``workers`` exceeds it."""
+
+_ANSWERS = 3
+"""Answers of each ensemble by which its distance is measured."""
 
 _Job = TypeVar("_Job")
 _Done = TypeVar("_Done")
 
 
-def workers_for(given: int, partitions: Sequence[int]) -> int:
-    """Return the number of shard paths to work on at the same time.
-
-    given: value of the option ``workers``, 0 to choose by the amount of work. partitions: number of
-    partitions of each shard path, as far as known. Raises PartMoveError for an invalid number.
-    """
+def check_workers(given: int) -> int:
+    """Return the option ``workers``. Raises PartMoveError for an invalid number."""
     if not 0 <= given <= MOST_WORKERS:
         raise PartMoveError(
             f"workers is {given}", remedy=f"Give 1 to {MOST_WORKERS}, or 0 to choose by the amount of work"
         )
-    most = given or min(_USUAL_WORKERS, _PARTITIONS_AT_ONCE // max(1, *partitions, 1))
-    return max(1, min(most, len(partitions)))
+    return given
+
+
+def workers_for(given: int, partitions: Sequence[int], distance: Callable[[], float] = lambda: 0.0) -> int:
+    """Return the number of shard paths to work on at the same time.
+
+    given: value of the option ``workers``, 0 to choose by the amount of work and the distance. partitions:
+    number of partitions of each shard path, as far as known. distance: returns the seconds until the slowest
+    ensemble answers, as `distance_of` does; only called if the number depends on it.
+    """
+    most = given or _PARTITIONS_AT_ONCE // max(1, *partitions, 1)
+    most = max(1, min(most, len(partitions)))
+    if given or most <= _USUAL_WORKERS:
+        return most
+    return min(most, MOST_WORKERS, max(_USUAL_WORKERS, round(distance() * _WORKERS_PER_SECOND)))
+
+
+def distance_of(stores: Iterable[ZnodeReader]) -> float:
+    """Return the seconds until the slowest of the ensembles answers a small read.
+
+    The least of some answers counts: an ensemble that is busy answers later, and does so sooner without more
+    work. Raises EnsembleError and its subclasses.
+    """
+    return max(min(_seconds(each) for _answer in range(_ANSWERS)) for each in stores)
+
+
+def _seconds(store: ZnodeReader) -> float:
+    begin = time.perf_counter()
+    store.read(["/"])
+    return time.perf_counter() - begin
 
 
 def work_in_order(

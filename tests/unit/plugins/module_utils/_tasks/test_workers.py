@@ -7,15 +7,21 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Sequence
 
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.interruption import Interrupted
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.workers import (
+    check_workers,
+    distance_of,
     work_in_order,
     workers_for,
 )
+from support.memory.memory import MemoryEnsemble, MemoryStore
 
 PATIENCE = 60.0
 
@@ -39,10 +45,52 @@ def test_number_of_workers(given: int, partitions: list[int], workers: int) -> N
     assert workers_for(given, partitions) == workers
 
 
+@pytest.mark.parametrize(
+    ("given", "partitions", "seconds", "workers"),
+    [
+        (0, [1] * 1000, 0.0003, 16),
+        (0, [1] * 1000, 0.006, 30),
+        (0, [1] * 1000, 0.010, 50),
+        (0, [1] * 1000, 1.0, 64),
+        (0, [1] * 20, 1.0, 20),
+        (0, [1000] * 1000, 1.0, 20),
+        (0, [4000] * 1000, 1.0, 5),
+        (8, [1] * 1000, 1.0, 8),
+    ],
+)
+def test_more_workers_make_up_for_distance(
+    given: int, partitions: list[int], seconds: float, workers: int
+) -> None:
+    assert workers_for(given, partitions, lambda: seconds) == workers
+
+
+@pytest.mark.parametrize(("given", "partitions"), [(1, [1] * 1000), (0, [1] * 16), (0, [4000] * 1000)])
+def test_distance_is_not_measured_where_nothing_depends_on_it(given: int, partitions: list[int]) -> None:
+    workers_for(given, partitions, lambda: pytest.fail("measured"))
+
+
+class Slow(MemoryStore):
+    """Answers after the next of the given seconds."""
+
+    def __init__(self, *seconds: float) -> None:
+        super().__init__(MemoryEnsemble("hot"))
+        self.seconds = [*seconds]
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        time.sleep(self.seconds.pop(0))
+        return super().read(paths, absolute=absolute)
+
+
+def test_the_distance_is_that_of_the_slowest_ensemble_at_its_best() -> None:
+    """The answers of a busy ensemble do not count, as long as one comes soon."""
+    near, far = Slow(0.0, 0.0, 0.0), Slow(0.3, 0.1, 0.3)
+    assert 0.1 <= distance_of([near, far]) < 0.3
+
+
 @pytest.mark.parametrize("given", [-1, 65])
 def test_an_invalid_number_is_refused(given: int) -> None:
     with pytest.raises(PartMoveError, match=f"workers is {given}"):
-        workers_for(given, [1])
+        check_workers(given)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
