@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from heapq import merge
+from itertools import starmap
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -45,6 +45,7 @@ from .askable_servers import ReplicaSearch, check_servers
 from .context_pool import ContextPool
 from .desired import DesiredPartitions
 from .journal_file import journalled_run
+from .move_jobs import LOOKED_AHEAD, Done, Job, jobs_or_results
 from .move_tally import PartitionTally
 from .pacing import PaceOptions
 from .progress import Progress, ProgressJournal
@@ -120,7 +121,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         make = partial(self._context, journal, pace)
         contexts = ContextPool(stores, make, ending if workers > 1 else None)
 
-        def take(done: _Done[_Tally]) -> None:
+        def take(done: Done[_Tally]) -> None:
             self._take(done)
             progress.add(0, 0, f"{self._tally.summary(self._check_mode)}, done with {done.shard_path}")
 
@@ -128,10 +129,10 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         work = self._work.event()
         with journalled_run(journal, self.module, (hot, cold), work, lambda: self.result()["counts"]):
             # Only this thread reads the plan file.
-            further: Iterator[tuple[str, list[str] | None]] = (
-                (each, []) for each in self._further_shard_paths(hot)
-            )
-            jobs = merge(self._work.by_shard_path(), further, key=itemgetter(0))
+            further = (Job(each, []) for each in self._further_shard_paths(hot))
+            every = merge(starmap(Job, self._work.by_shard_path()), further, key=itemgetter(0))
+            look, finish = partial(self._look, contexts, pace), partial(self._finished, progress)
+            jobs = jobs_or_results(every, look, finish, threads=0 if workers == 1 else LOOKED_AHEAD)
             carry_out = partial(self._carry_out, contexts, journal, progress)
             work_in_order(jobs, carry_out, take, workers=workers, ending=ending)
 
@@ -182,20 +183,43 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         del hot
         return ()
 
+    def _find_finished(self, context: _Context, work: Mapping[str, Sequence[str]]) -> set[str]:
+        """Return the shard paths all of whose partitions are certainly in the desired state.
+
+        work: shard path → partition ids. Raises EnsembleError and subclasses.
+        """
+        del context, work
+        return set()
+
     @abstractmethod
     def _move(self, context: _Context, partitions: Sequence[str], report: _Report, shared: Any) -> None:
         """Move the partitions of one memory batch; ``report`` names the shard path."""
+
+    def _look(self, contexts: ContextPool[_Context], pace: Pace, work: Mapping[str, list[str]]) -> set[str]:
+        pace.wait(0, self._clock)
+        with contexts.lend() as context:
+            return self._find_finished(context, work)
+
+    def _finished(self, progress: Progress, job: Job) -> Done[_Tally]:
+        """Return the result of a shard path all of whose partitions are in the desired state."""
+        shard_path, partitions = job
+        done = Done(shard_path, self._new_tally())
+        report = self._new_report(shard_path)
+        report.unchanged.update(partitions or ())
+        done.tally.add(report)
+        progress.add(len(report.unchanged), 0, f"at {shard_path}")
+        return done
 
     def _carry_out(
         self,
         contexts: ContextPool[_Context],
         journal: Journal,
         progress: Progress,
-        job: tuple[str, list[str] | None],
-    ) -> _Done[_Tally]:
+        job: Job,
+    ) -> Done[_Tally]:
         """Work on one shard path. The result contains the error that ended the work, if any."""
         shard_path, partitions = job
-        done = _Done(shard_path, self._new_tally())
+        done = Done(shard_path, self._new_tally())
         try:
             if partitions is None:
                 partitions = self._find_all(contexts, done)
@@ -207,7 +231,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
             done.error = error
         return done
 
-    def _find_all(self, contexts: ContextPool[_Context], done: _Done[_Tally]) -> list[str]:
+    def _find_all(self, contexts: ContextPool[_Context], done: Done[_Tally]) -> list[str]:
         """Return the partitions to move. An unreadable table is reported, and other tables still move."""
         try:
             with contexts.lend() as context:
@@ -226,7 +250,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         contexts: ContextPool[_Context],
         journal: Journal,
         progress: Progress,
-        done: _Done[_Tally],
+        done: Done[_Tally],
         partitions: Sequence[str],
         shared: Any,
     ) -> None:
@@ -242,7 +266,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
                 report.record_refusals(counting)
         progress.add(len(partitions) - counting.partitions, 0, f"at {done.shard_path}")
 
-    def _take(self, done: _Done[_Tally]) -> None:
+    def _take(self, done: Done[_Tally]) -> None:
         """Add the result of one shard path to the tally; raise the error that ended its work."""
         try:
             if done.error is not None:
@@ -262,17 +286,3 @@ def _gates_of(names: Sequence[str]) -> frozenset[str]:
             remedy="Give names from docs/reference/gates.md, such as active_on_disk",
         )
     return frozenset(names)
-
-
-@dataclass
-class _Done(Generic[_Tally]):
-    """The result of one shard path."""
-
-    shard_path: str
-    tally: _Tally
-    found: int = 0
-    """Number of partitions found, where a whole shard path was given."""
-    unreadable: str = ""
-    """Why the partitions of the shard path cannot be listed."""
-    error: BaseException | None = None
-    """The error that ended the work."""

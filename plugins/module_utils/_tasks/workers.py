@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from .._partmove.errors import PartMoveError
 from .._partmove.tree.interruption import Interrupted
@@ -31,6 +32,21 @@ _ANSWERS = 3
 
 _Job = TypeVar("_Job")
 _Done = TypeVar("_Done")
+
+
+@dataclass(frozen=True)
+class Finished(Generic[_Done]):
+    """The result of a job that needs no worker."""
+
+    done: _Done
+
+    def result(self) -> _Done:
+        """Return the result, as a Future does."""
+        return self.done
+
+    def cancel(self) -> bool:
+        """Return whether the job will have no result, as a Future does."""
+        return False
 
 
 def check_workers(given: int) -> int:
@@ -72,7 +88,7 @@ def _seconds(store: ZnodeReader) -> float:
 
 
 def work_in_order(
-    jobs: Iterable[_Job],
+    jobs: Iterable[_Job | Finished[_Done]],
     work: Callable[[_Job], _Done],
     take: Callable[[_Done], None],
     *,
@@ -81,19 +97,20 @@ def work_in_order(
 ) -> None:
     """Run ``work`` for each job, in threads if there are several workers, and take the results in order.
 
+    A job may already be finished: then its result is taken in its turn.
     ``work`` never raises, and returns soon once ``ending`` is set. ``take`` raises the error of a job: no
     further job starts, and the results of running jobs are still taken. Raises errors of ``take`` and of
     signals.
     """
     if workers == 1:
         for job in jobs:
-            take(work(job))
+            take(job.done if isinstance(job, Finished) else work(job))
         return
-    waiting: deque[Future[_Done]] = deque()
+    waiting: deque[Future[_Done] | Finished[_Done]] = deque()
     with ThreadPoolExecutor(workers, thread_name_prefix="shard-path") as pool:
         try:
             for job in jobs:
-                waiting.append(pool.submit(work, job))
+                waiting.append(job if isinstance(job, Finished) else pool.submit(work, job))
                 # Twice as many jobs as workers keep the workers busy while the oldest job is awaited.
                 if len(waiting) >= 2 * workers:
                     _take_first(waiting, take)
@@ -108,7 +125,29 @@ def work_in_order(
             raise
 
 
-def _take_first(waiting: deque[Future[_Done]], take: Callable[[_Done], None]) -> None:
+def look_ahead(
+    jobs: Iterable[_Job], look: Callable[[_Job], _Done], *, threads: int
+) -> Iterator[tuple[_Job, _Done]]:
+    """Yield each job with the result of ``look``, in order, and look at as many further jobs meanwhile.
+
+    Without threads, each job is looked at when it is its turn. Raises the errors of ``look``.
+    """
+    if not threads:
+        for job in jobs:
+            yield job, look(job)
+        return
+    waiting: deque[tuple[_Job, Future[_Done]]] = deque()
+    with ThreadPoolExecutor(threads, thread_name_prefix="look-ahead") as pool:
+        for job in jobs:
+            waiting.append((job, pool.submit(look, job)))
+            if len(waiting) > threads:
+                first, found = waiting.popleft()
+                yield first, found.result()
+        for first, found in waiting:
+            yield first, found.result()
+
+
+def _take_first(waiting: deque[Future[_Done] | Finished[_Done]], take: Callable[[_Done], None]) -> None:
     done = waiting[0].result()
     waiting.popleft()
     take(done)

@@ -16,8 +16,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.interruption import Interrupted
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.workers import (
+    Finished,
     check_workers,
     distance_of,
+    look_ahead,
     work_in_order,
     workers_for,
 )
@@ -98,6 +100,55 @@ def test_results_come_in_the_order_of_the_jobs(workers: int) -> None:
     taken: list[int] = []
     work_in_order(range(20), lambda job: job * 2, taken.append, workers=workers, ending=threading.Event())
     assert taken == [job * 2 for job in range(20)]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_finished_jobs_are_taken_in_their_turn(workers: int) -> None:
+    taken: list[int] = []
+    jobs = [job if job % 3 else Finished(-job) for job in range(20)]
+    work_in_order(jobs, lambda job: job * 2, taken.append, workers=workers, ending=threading.Event())
+    assert taken == [job * 2 if job % 3 else -job for job in range(20)]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_finished_jobs_are_taken_after_an_error(workers: int) -> None:
+    taken: list[int] = []
+
+    def take(job: int) -> None:
+        taken.append(job)
+        if job == 1:
+            raise PartMoveError("the first failed", remedy="None")
+
+    jobs: list[int | Finished[int]] = [1, Finished(2), Finished(3)]
+    with pytest.raises(PartMoveError, match="the first failed"):
+        work_in_order(jobs, lambda job: job, take, workers=workers, ending=threading.Event())
+    assert taken == ([1] if workers == 1 else [1, 2, 3])
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_a_look_ahead_keeps_the_order(threads: int) -> None:
+    assert [*look_ahead(range(7), lambda job: job * 2, threads=threads)] == [
+        (job, job * 2) for job in range(7)
+    ]
+
+
+def test_a_look_ahead_is_ahead() -> None:
+    """Two jobs are looked at while the one before is not yet yielded."""
+    meeting = threading.Barrier(2, timeout=PATIENCE)
+    assert [job for job, _met in look_ahead(range(4), lambda _job: meeting.wait(), threads=2)] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_an_error_of_a_look_ahead_is_raised_in_its_turn(threads: int) -> None:
+    def look(job: int) -> int:
+        if job == 2:
+            raise PartMoveError("no answer")
+        return job
+
+    found: list[int] = []
+    with pytest.raises(PartMoveError, match="no answer"):
+        found.extend(job for job, _looked in look_ahead(range(5), look, threads=threads))
+    assert found in ([], [0, 1])
 
 
 def test_jobs_are_done_at_the_same_time() -> None:

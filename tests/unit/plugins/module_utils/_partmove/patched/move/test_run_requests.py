@@ -30,7 +30,7 @@ from support.memory.moves import make_world
 from support.memory.probe import SimulatedProbe
 
 MOST_TO_MOVE = 30
-MOST_OF_NOTHING = 6
+MOST_OF_NOTHING = 7
 MOST_QUERIES = 4
 """Of each replica."""
 
