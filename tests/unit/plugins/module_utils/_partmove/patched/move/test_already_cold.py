@@ -151,7 +151,7 @@ def test_a_partition_in_doubt_is_left_to_the_run(bench: Bench, arrange: Arrange)
 def test_a_partition_brought_back_and_moved_during_the_look(bench: Bench) -> None:
     """What was read of hot and of cold is of different times, so State is read again."""
     hot, cold = Listing(bench.hot_ensemble), Listing(bench.cold_ensemble)
-    cold.listed = lambda _paths: bench.hot.set(LAYOUT.state(DAY), b"COLD")
+    cold.listed = lambda paths: bench.hot.set(LAYOUT.state(DAY), b"COLD") if paths else None
     assert find_cold(hot, cold, DEFAULT_ROOT, {PATH: [DAY]}) == set()
 
 
