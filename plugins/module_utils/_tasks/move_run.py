@@ -131,7 +131,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
             # Only this thread reads the plan file.
             further = (Job(each, []) for each in self._further_shard_paths(hot))
             every = merge(starmap(Job, self._work.by_shard_path()), further, key=itemgetter(0))
-            look, finish = partial(self._look, contexts, pace), partial(self._finished, progress)
+            look, finish = partial(self._look, contexts), partial(self._finished, progress)
             jobs = jobs_or_results(every, look, finish, threads=0 if workers == 1 else LOOKED_AHEAD)
             carry_out = partial(self._carry_out, contexts, journal, progress)
             work_in_order(jobs, carry_out, take, workers=workers, ending=ending)
@@ -195,8 +195,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
     def _move(self, context: _Context, partitions: Sequence[str], report: _Report, shared: Any) -> None:
         """Move the partitions of one memory batch; ``report`` names the shard path."""
 
-    def _look(self, contexts: ContextPool[_Context], pace: Pace, work: Mapping[str, list[str]]) -> set[str]:
-        pace.wait(0, self._clock)
+    def _look(self, contexts: ContextPool[_Context], work: Mapping[str, list[str]]) -> set[str]:
         with contexts.lend() as context:
             return self._find_finished(context, work)
 

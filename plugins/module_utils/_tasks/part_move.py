@@ -103,6 +103,7 @@ class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
     def _find_finished(self, context: MoveContext, work: Mapping[str, Sequence[str]]) -> set[str]:
         if not self._to_cold or len(work) < _FEWEST_LOOKED_AT:
             return set()
+        context.pace.wait(0, context.clock)
         return find_cold(context.hot, context.cold, self._locks.root, work)
 
     def _begin_shard_path(self) -> ListingCache | None:
