@@ -209,17 +209,16 @@ def result_of(bench: Bench, params: dict[str, Any], *, check_mode: bool = False)
 
 
 @pytest.mark.parametrize("check_mode", [False, True])
-@pytest.mark.parametrize("workers", [0, 1])
 def test_shard_paths_looked_at_together_have_the_same_outcomes(
-    bench: Bench, journal: Path, workers: int, check_mode: bool, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, journal: Path, check_mode: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = [f"/clickhouse/tables/02/t{number:02}" for number in range(12)]
     for path in paths:
         build_table(bench.hot, path, TableOptions(partitions=(DAY,)))
-    params = parameters(journal, made_up, "cold") | {"plan": None, "workers": workers}
+    params = parameters(journal, made_up, "cold") | {"plan": None, "workers": 1}
     rows = [{"shard_path": path, "partition": DAY} for path in paths]
     first = result_of(bench, params | {"partitions": rows[::2]})
-    assert len(first["moved"]) == 6, first
+    assert len(first["moved"]) == 6
     stores = bench.hot_store, bench.cold_store
     found = find_cold(*stores, "/partmove", {path: [DAY] for path in paths})
     assert found == {*paths[::2]}
@@ -234,6 +233,20 @@ def test_shard_paths_looked_at_together_have_the_same_outcomes(
     assert [row["shard_path"] for row in result["unchanged"]] == paths[::2]
     assert [row["shard_path"] for row in result["moved"]] == paths[1::2]
     assert result["counts"]["not_reached"] == 0
+
+
+def test_shard_paths_are_looked_at_together_in_threads(
+    bench: Bench, journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With several workers. Ensembles in memory know no threads, so nothing is written."""
+    monkeypatch.setattr(part_move, "_FEWEST_LOOKED_AT", 2)
+    build_table(bench.hot, OTHER_PATH, TableOptions(partitions=(DAY,)))
+    rows = [{"shard_path": path, "partition": DAY} for path in (PATH, OTHER_PATH)]
+    params = parameters(journal, made_up, "cold") | {"plan": None, "partitions": rows}
+    assert result_of(bench, params | {"workers": 1})["counts"]["moved"] == 2
+    result = result_of(bench, params | {"workers": 2})
+    assert [row["shard_path"] for row in result["unchanged"]] == [PATH, OTHER_PATH]
+    assert not result["changed"]
 
 
 def test_cold_partitions_are_not_looked_at_together_to_bring_them_back(
