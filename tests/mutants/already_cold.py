@@ -35,13 +35,6 @@ MUTANTS = (
         (f"{_TEST}::test_a_partition_brought_back_and_moved_during_the_look",),
     ),
     Mutant(
-        "a partition counts as cold whatever its State",
-        _LOOK,
-        "if state is not None and is_cold(state.data)",
-        "if state is not None",
-        (f"{_DOUBT}[State is HOT]",),
-    ),
-    Mutant(
         "a partition with a late part counts as cold",
         _LOOK,
         "        if any(name.startswith(prefixes) for name in names or ()):\n            return None\n",
