@@ -113,9 +113,10 @@ options:
   workers:
     description:
       - Number of shard paths to work on at the same time, up to 64, each under its own lock.
-      - With 0 the number is the number of shard paths, up to 16. The number is lower if the shard paths in
-        progress would have more than 20000 partitions to move. A run needs memory for these partitions.
-      - More workers help if the ensembles are far away. All workers share one session with each ensemble.
+      - With 0 the number is the number of shard paths, up to 16. If the ensembles are far away, it is up to 5
+        for each millisecond until they answer, at most 64. The number is lower if the shard paths in progress
+        would have more than 20000 partitions to move. A run needs memory for these partitions.
+      - All workers share one session with each ensemble.
     type: int
     default: 0
 seealso:

@@ -18,9 +18,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     EnsembleUnreachable,
     LeaseLost,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.confirmation import confirm_lease
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import (
     LeaseKeeper,
-    confirm_lease,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Committed, Query
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from mutants import (
+    already_cold,
     audit,
     bars,
     binding,
@@ -66,6 +67,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *move_to_hot.MUTANTS,
     *plan.MUTANTS,
     *move_copies.MUTANTS,
+    *already_cold.MUTANTS,
     *move_run.MUTANTS,
     *move_unregistered.MUTANTS,
     *repair.MUTANTS,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _LEASE = "lease/lease.py"
+_CONFIRMATION = "lease/confirmation.py"
 _TWO_ENSEMBLES = "lease/two_ensembles.py"
 
 MUTANTS = (
@@ -42,14 +43,14 @@ MUTANTS = (
     ),
     Mutant(
         "what was read is trusted although the epoch is another one",
-        _LEASE,
+        _CONFIRMATION,
         "if lock is None or epoch is None or epoch.stat.version != lease.hot_epoch:",
         "if lock is None or epoch is None:",
         ("lease/test_lease_retries.py::test_an_epoch_that_changes_later_is_a_lost_lease",),
     ),
     Mutant(
         "what was read is trusted although the lock is gone",
-        _LEASE,
+        _CONFIRMATION,
         "if lock is None or epoch is None or epoch.stat.version != lease.hot_epoch:",
         "if lock is None and epoch is not None and epoch.stat.version == lease.hot_epoch:\n"
         "        return\n"
@@ -57,11 +58,32 @@ MUTANTS = (
         ("lease/test_lease.py::test_a_lease_without_its_lock_is_lost",),
     ),
     Mutant(
+        "what was read is trusted although the epoch of cold is another one",
+        _CONFIRMATION,
+        "if znodes.cold_epoch is None or znodes.cold_epoch.stat.version != lease.cold_epoch:",
+        "if znodes.cold_epoch is None:",
+        ("lease/test_confirmation.py::test_a_read_that_ended_after_an_epoch_was_raised_is_not_confirmed",),
+    ),
+    Mutant(
+        "a lock that was seen is taken for free",
+        _LEASE,
+        "if attempt == 0 and seen is not None and seen.lock is None:",
+        "if seen is not None:",
+        ("lease/test_lease_seen.py::test_epochs_raised_since_are_raised_further",),
+    ),
+    Mutant(
+        "the epoch of cold is raised by an old version again and again",
+        _LEASE,
+        "if attempt or seen is None else seen.cold_epoch",
+        "if seen is None else seen.cold_epoch",
+        ("lease/test_lease_seen.py::test_epochs_raised_since_are_raised_further",),
+    ),
+    Mutant(
         "the epoch of hot is not raised",
         _LEASE,
-        "            ops = (*_new_lock(lock_path, self._data, lock), _raised(epoch_path, epoch))",
+        "            ops = (*new_lock(lock_path, self._data, lock), _raised(epoch_path, epoch))",
         "            raised: tuple[Op, ...] = (_raised(epoch_path, None),) if epoch is None else ()\n"
-        "            ops = (*_new_lock(lock_path, self._data, lock), *raised)",
+        "            ops = (*new_lock(lock_path, self._data, lock), *raised)",
         ("lease/test_lease.py::test_a_lease_locks_hot_and_raises_both_epochs",),
     ),
     Mutant(
@@ -73,25 +95,25 @@ MUTANTS = (
     ),
     Mutant(
         "the lock of a former session is not replaced",
-        _LEASE,
+        _CONFIRMATION,
         "    if lock.stat.ephemeral_owner != hot.session_id:\n",
         "    if False:\n",
         ("lease/test_lease_sessions.py::test_a_confirmed_lease_outlives_the_session_that_created_its_lock",),
     ),
     Mutant(
         "a lock is replaced whosever it is",
-        _LEASE,
-        "[(check, *_new_lock(lock.path, lock.data, lock))]",
-        "[(check, *_new_lock(lock.path, lock.data, lock))[1:]]",
+        _CONFIRMATION,
+        "[(check, *new_lock(lock.path, lock.data, lock))]",
+        "[(check, *new_lock(lock.path, lock.data, lock))[1:]]",
         ("lease/test_lease_sessions.py::test_the_lock_of_a_run_that_took_over_stays",),
     ),
     Mutant(
         "the epoch of cold is not raised",
         _LEASE,
-        "cold_epoch = 0 if self._cold is None else self._raise_epoch(self._cold, epoch_path)",
+        "cold_epoch = 0 if self._cold is None else self._raise_epoch(self._cold, epoch_path, seen)",
         "known = None if self._cold is None else self._cold.read([epoch_path])[0]\n"
         "        cold_epoch = 0 if self._cold is None else "
-        "self._raise_epoch(self._cold, epoch_path) if known is None else known.stat.version",
+        "self._raise_epoch(self._cold, epoch_path, seen) if known is None else known.stat.version",
         ("lease/test_lease.py::test_a_lease_locks_hot_and_raises_both_epochs",),
     ),
     Mutant(

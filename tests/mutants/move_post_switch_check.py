@@ -44,8 +44,8 @@ MUTANTS = (
     Mutant(
         "locks of inserts are read last",
         _LOOKS,
-        "self.block_numbers, self.parts, self.pending]",
-        "self.parts, self.pending, self.block_numbers]",
+        "self.block_numbers, self.parts, self.pending),",
+        "self.parts, self.pending, self.block_numbers),",
         (
             (
                 "patched/move/test_post_switch_check_order.py::test_an_insert_that_ends_right_before_its_lock_"

@@ -186,8 +186,8 @@ MUTANTS = (
     Mutant(
         "a move reads the two tables while a statement is unfinished",
         _UNDER_LEASE,
-        "    if hot.read([path])[0] is None:\n        return None\n",
-        "    if hot.read([path])[0] is not None:\n        return None\n",
+        "    if read(path) is None:\n        return None\n",
+        "    if read(path) is not None:\n        return None\n",
         ("run/test_shard_run.py::test_an_unfinished_statement_is_named_before_anything_is_read",),
     ),
     Mutant(

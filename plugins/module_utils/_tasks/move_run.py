@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from heapq import merge
+from itertools import starmap
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -45,11 +45,12 @@ from .askable_servers import ReplicaSearch, check_servers
 from .context_pool import ContextPool
 from .desired import DesiredPartitions
 from .journal_file import journalled_run
+from .move_jobs import LOOKED_AHEAD, Done, Job, jobs_or_results
 from .move_tally import PartitionTally
 from .pacing import PaceOptions
 from .progress import Progress, ProgressJournal
 from .resources import SERVERS_AT_ONCE, LockOptions, Resources, SystemClock
-from .workers import work_in_order, workers_for
+from .workers import check_workers, work_in_order, workers_for
 
 _Context = TypeVar("_Context")
 _Report = TypeVar("_Report", bound=RunReport[Any])
@@ -73,6 +74,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         self._work = DesiredPartitions(params)
         self._new_tally = partial(tally, params["max_listed"])
         self._tally = self._new_tally()
+        check_workers(params["workers"])
         self._failing_gates = _gates_of(params["fail_when_deferred_by"])
         self._unreadable = ""
         self._unasked = ""
@@ -99,7 +101,6 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         """Check all preconditions, then work on the shard paths."""
         self._check_mode = resources.check_mode
         shard_paths, self._tally.expected = self._work.scope()
-        workers = workers_for(self._params["workers"], self._work.partition_counts())
         stores = self._open(resources)
         self._work.check_cluster(stores[0])
         check_tables(stores[0], shard_paths, required=self._work.whole_shard_paths)
@@ -113,11 +114,14 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         progress = resources.open_progress("partitions", "parts")
         progress.expect(self._tally.expected)
         pace = resources.open_pace(self._pace, progress.announce, ensembles=self.ensembles)
+        workers = workers_for(
+            self._params["workers"], self._work.partition_counts(), partial(self._distance, stores)
+        )
         ending = threading.Event()
         make = partial(self._context, journal, pace)
         contexts = ContextPool(stores, make, ending if workers > 1 else None)
 
-        def take(done: _Done[_Tally]) -> None:
+        def take(done: Done[_Tally]) -> None:
             self._take(done)
             progress.add(0, 0, f"{self._tally.summary(self._check_mode)}, done with {done.shard_path}")
 
@@ -125,10 +129,10 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         work = self._work.event()
         with journalled_run(journal, self.module, (hot, cold), work, lambda: self.result()["counts"]):
             # Only this thread reads the plan file.
-            further: Iterator[tuple[str, list[str] | None]] = (
-                (each, []) for each in self._further_shard_paths(hot)
-            )
-            jobs = merge(self._work.by_shard_path(), further, key=itemgetter(0))
+            further = (Job(each, []) for each in self._further_shard_paths(hot))
+            every = merge(starmap(Job, self._work.by_shard_path()), further, key=itemgetter(0))
+            look, finish = partial(self._look, contexts), partial(self._finished, progress)
+            jobs = jobs_or_results(every, look, finish, threads=0 if workers == 1 else LOOKED_AHEAD)
             carry_out = partial(self._carry_out, contexts, journal, progress)
             work_in_order(jobs, carry_out, take, workers=workers, ending=ending)
 
@@ -138,6 +142,11 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
 
     def _check(self, stores: Sequence[ZnodeStore], shard_paths: Sequence[str]) -> None:
         """Check further preconditions of the module before the first write. Raises PartMoveError."""
+
+    def _distance(self, stores: Sequence[ZnodeStore]) -> float:
+        """Return the seconds of an answer for which more workers make up; 0 if more workers do not help."""
+        del stores
+        return 0.0
 
     def _search(self) -> ReplicaSearch | None:
         """Return what asks the servers of the option ``clickhouse``; None if no server may be asked."""
@@ -174,20 +183,42 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         del hot
         return ()
 
+    def _find_finished(self, context: _Context, work: Mapping[str, Sequence[str]]) -> set[str]:
+        """Return the shard paths all of whose partitions are certainly in the desired state.
+
+        work: shard path → partition ids. Raises EnsembleError and subclasses.
+        """
+        del context, work
+        return set()
+
     @abstractmethod
     def _move(self, context: _Context, partitions: Sequence[str], report: _Report, shared: Any) -> None:
         """Move the partitions of one memory batch; ``report`` names the shard path."""
+
+    def _look(self, contexts: ContextPool[_Context], work: Mapping[str, list[str]]) -> set[str]:
+        with contexts.lend() as context:
+            return self._find_finished(context, work)
+
+    def _finished(self, progress: Progress, job: Job) -> Done[_Tally]:
+        """Return the result of a shard path all of whose partitions are in the desired state."""
+        shard_path, partitions = job
+        done = Done(shard_path, self._new_tally())
+        report = self._new_report(shard_path)
+        report.unchanged.update(partitions or ())
+        done.tally.add(report)
+        progress.add(len(report.unchanged), 0, f"at {shard_path}")
+        return done
 
     def _carry_out(
         self,
         contexts: ContextPool[_Context],
         journal: Journal,
         progress: Progress,
-        job: tuple[str, list[str] | None],
-    ) -> _Done[_Tally]:
+        job: Job,
+    ) -> Done[_Tally]:
         """Work on one shard path. The result contains the error that ended the work, if any."""
         shard_path, partitions = job
-        done = _Done(shard_path, self._new_tally())
+        done = Done(shard_path, self._new_tally())
         try:
             if partitions is None:
                 partitions = self._find_all(contexts, done)
@@ -199,7 +230,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
             done.error = error
         return done
 
-    def _find_all(self, contexts: ContextPool[_Context], done: _Done[_Tally]) -> list[str]:
+    def _find_all(self, contexts: ContextPool[_Context], done: Done[_Tally]) -> list[str]:
         """Return the partitions to move. An unreadable table is reported, and other tables still move."""
         try:
             with contexts.lend() as context:
@@ -218,7 +249,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         contexts: ContextPool[_Context],
         journal: Journal,
         progress: Progress,
-        done: _Done[_Tally],
+        done: Done[_Tally],
         partitions: Sequence[str],
         shared: Any,
     ) -> None:
@@ -234,7 +265,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
                 report.record_refusals(counting)
         progress.add(len(partitions) - counting.partitions, 0, f"at {done.shard_path}")
 
-    def _take(self, done: _Done[_Tally]) -> None:
+    def _take(self, done: Done[_Tally]) -> None:
         """Add the result of one shard path to the tally; raise the error that ended its work."""
         try:
             if done.error is not None:
@@ -254,17 +285,3 @@ def _gates_of(names: Sequence[str]) -> frozenset[str]:
             remedy="Give names from docs/reference/gates.md, such as active_on_disk",
         )
     return frozenset(names)
-
-
-@dataclass
-class _Done(Generic[_Tally]):
-    """The result of one shard path."""
-
-    shard_path: str
-    tally: _Tally
-    found: int = 0
-    """Number of partitions found, where a whole shard path was given."""
-    unreadable: str = ""
-    """Why the partitions of the shard path cannot be listed."""
-    error: BaseException | None = None
-    """The error that ended the work."""

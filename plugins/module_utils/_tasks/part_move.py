@@ -18,6 +18,7 @@ from .._partmove.journal.port import Journal
 from .._partmove.lease.two_ensembles import check_different_history, check_nonce_invisible
 from .._partmove.patched.ledger.entry import ColdEnsemble
 from .._partmove.patched.ledger.ledger import Ledger, LedgerReadiness
+from .._partmove.patched.move.already_cold import find_cold
 from .._partmove.patched.move.report import PatchedReport
 from .._partmove.patched.move.run import MoveContext
 from .._partmove.patched.move.to_cold import move_shard
@@ -30,6 +31,10 @@ from .askable_servers import ReplicaSearch
 from .move_run import MoveRun
 from .part_move_result import PatchedTally
 from .resources import Resources, server_check
+from .workers import distance_of
+
+_FEWEST_LOOKED_AT = 8
+"""Shard paths for which a look at all of them together is worth its requests."""
 
 
 class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
@@ -56,6 +61,9 @@ class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
 
     def _open(self, resources: Resources) -> Sequence[ZnodeStore]:
         return resources.open_pair()
+
+    def _distance(self, stores: Sequence[ZnodeStore]) -> float:
+        return distance_of(stores)
 
     def _search(self) -> ReplicaSearch | None:
         return None if self._params["assume_active"] else super()._search()
@@ -91,6 +99,12 @@ class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
 
     def _find(self, context: MoveContext, shard_path: str) -> list[str]:
         return find_reheatable(context, shard_path)
+
+    def _find_finished(self, context: MoveContext, work: Mapping[str, Sequence[str]]) -> set[str]:
+        if not self._to_cold or len(work) < _FEWEST_LOOKED_AT:
+            return set()
+        context.pace.wait(0, context.clock)
+        return find_cold(context.hot, context.cold, self._locks.root, work)
 
     def _begin_shard_path(self) -> ListingCache | None:
         # In check mode each memory batch starts from the real ensembles, but a cache would contain simulated

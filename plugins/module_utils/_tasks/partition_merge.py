@@ -18,7 +18,10 @@ from .._clickhouse.options import ClickHouseOptions
 from .._partmove.errors import FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.formats.names import check_partition_id
-from .._partmove.lease.lease import LeaseKeeper, confirm_lease
+from .._partmove.lease.confirmation import confirm_lease
+from .._partmove.lease.lease import (
+    LeaseKeeper,
+)
 from .._partmove.shard.location import Location
 from .._partmove.text import first_few, parse_duration
 from .._partmove.tree.ports import Clock, ZnodeStore

@@ -7,40 +7,88 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from .._partmove.errors import PartMoveError
 from .._partmove.tree.interruption import Interrupted
+from .._partmove.tree.ports import ZnodeReader
 
 MOST_WORKERS = 64
 _USUAL_WORKERS = 16
+_WORKERS_PER_SECOND = 5_000
+"""Workers for each second that an ensemble takes to answer: so many keep the process computing. A shard path
+with one partition waits for about sixteen answers, and takes 3 ms of computation."""
 _PARTITIONS_AT_ONCE = 20_000
 """Limit for the partitions of all shard paths in progress, unless the option ``workers`` exceeds it."""
+
+_ANSWERS = 3
+"""Answers of each ensemble by which its distance is measured."""
 
 _Job = TypeVar("_Job")
 _Done = TypeVar("_Done")
 
 
-def workers_for(given: int, partitions: Sequence[int]) -> int:
-    """Return the number of shard paths to work on at the same time.
+@dataclass(frozen=True)
+class Finished(Generic[_Done]):
+    """The result of a job that needs no worker."""
 
-    given: value of the option ``workers``, 0 to choose by the amount of work. partitions: number of
-    partitions of each shard path, as far as known. Raises PartMoveError for an invalid number.
-    """
+    done: _Done
+
+    def result(self) -> _Done:
+        """Return the result, as a Future does."""
+        return self.done
+
+    def cancel(self) -> bool:
+        """Return whether the job will have no result, as a Future does."""
+        return False
+
+
+def check_workers(given: int) -> int:
+    """Return the option ``workers``. Raises PartMoveError for an invalid number."""
     if not 0 <= given <= MOST_WORKERS:
         raise PartMoveError(
             f"workers is {given}", remedy=f"Give 1 to {MOST_WORKERS}, or 0 to choose by the amount of work"
         )
-    most = given or min(_USUAL_WORKERS, _PARTITIONS_AT_ONCE // max(1, *partitions, 1))
-    return max(1, min(most, len(partitions)))
+    return given
+
+
+def workers_for(given: int, partitions: Sequence[int], distance: Callable[[], float] = lambda: 0.0) -> int:
+    """Return the number of shard paths to work on at the same time.
+
+    given: value of the option ``workers``, 0 to choose by the amount of work and the distance. partitions:
+    number of partitions of each shard path, as far as known. distance: returns the seconds until the slowest
+    ensemble answers, as `distance_of` does; only called if the number depends on it.
+    """
+    most = given or _PARTITIONS_AT_ONCE // max(1, *partitions, 1)
+    most = max(1, min(most, len(partitions)))
+    if given or most <= _USUAL_WORKERS:
+        return most
+    return min(most, MOST_WORKERS, max(_USUAL_WORKERS, round(distance() * _WORKERS_PER_SECOND)))
+
+
+def distance_of(stores: Iterable[ZnodeReader]) -> float:
+    """Return the seconds until the slowest of the ensembles answers a small read.
+
+    The least of some answers counts: an ensemble that is busy answers later, and does so sooner without more
+    work. Raises EnsembleError and its subclasses.
+    """
+    return max(min(_seconds(each) for _answer in range(_ANSWERS)) for each in stores)
+
+
+def _seconds(store: ZnodeReader) -> float:
+    begin = time.perf_counter()
+    store.read(["/"])
+    return time.perf_counter() - begin
 
 
 def work_in_order(
-    jobs: Iterable[_Job],
+    jobs: Iterable[_Job | Finished[_Done]],
     work: Callable[[_Job], _Done],
     take: Callable[[_Done], None],
     *,
@@ -49,19 +97,20 @@ def work_in_order(
 ) -> None:
     """Run ``work`` for each job, in threads if there are several workers, and take the results in order.
 
+    A job may already be finished: then its result is taken in its turn.
     ``work`` never raises, and returns soon once ``ending`` is set. ``take`` raises the error of a job: no
     further job starts, and the results of running jobs are still taken. Raises errors of ``take`` and of
     signals.
     """
     if workers == 1:
         for job in jobs:
-            take(work(job))
+            take(job.done if isinstance(job, Finished) else work(job))
         return
-    waiting: deque[Future[_Done]] = deque()
+    waiting: deque[Future[_Done] | Finished[_Done]] = deque()
     with ThreadPoolExecutor(workers, thread_name_prefix="shard-path") as pool:
         try:
             for job in jobs:
-                waiting.append(pool.submit(work, job))
+                waiting.append(job if isinstance(job, Finished) else pool.submit(work, job))
                 # Twice as many jobs as workers keep the workers busy while the oldest job is awaited.
                 if len(waiting) >= 2 * workers:
                     _take_first(waiting, take)
@@ -76,7 +125,29 @@ def work_in_order(
             raise
 
 
-def _take_first(waiting: deque[Future[_Done]], take: Callable[[_Done], None]) -> None:
+def look_ahead(
+    jobs: Iterable[_Job], look: Callable[[_Job], _Done], *, threads: int
+) -> Iterator[tuple[_Job, _Done]]:
+    """Yield each job with the result of ``look``, in order, and look at as many further jobs meanwhile.
+
+    Without threads, each job is looked at when it is its turn. Raises the errors of ``look``.
+    """
+    if not threads:
+        for job in jobs:
+            yield job, look(job)
+        return
+    waiting: deque[tuple[_Job, Future[_Done]]] = deque()
+    with ThreadPoolExecutor(threads, thread_name_prefix="look-ahead") as pool:
+        for job in jobs:
+            waiting.append((job, pool.submit(look, job)))
+            if len(waiting) > threads:
+                first, found = waiting.popleft()
+                yield first, found.result()
+        for first, found in waiting:
+            yield first, found.result()
+
+
+def _take_first(waiting: deque[Future[_Done] | Finished[_Done]], take: Callable[[_Done], None]) -> None:
     done = waiting[0].result()
     waiting.popleft()
     take(done)

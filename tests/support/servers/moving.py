@@ -19,7 +19,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.part
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease, LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import (
+    Lease,
+    LeaseKeeper,
+    LeaseZnodes,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
@@ -78,9 +82,9 @@ class LaterLeases(LeaseKeeper):
         super().__init__(hot, cold, clock, owner="a test", root=root, write_token=tokens.before_lease)
         self._ahead = clock.ahead
 
-    def acquire(self, shard_path: str) -> Lease:
+    def acquire(self, shard_path: str, seen: LeaseZnodes | None = None) -> Lease:
         """As a LeaseKeeper does."""
-        lease = super().acquire(shard_path)
+        lease = super().acquire(shard_path, seen)
         return lease._replace(taken_at=lease.taken_at + self._ahead)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..errors import LeaseLost
-from .lease import Lease, path_of_lock
+from .lease import Lease, LeaseZnodes, path_of_lock
 
 
 class Leases(Protocol):
@@ -21,8 +21,11 @@ class Leases(Protocol):
     root: str
     """The coordination root."""
 
-    def acquire(self, shard_path: str) -> Lease:
-        """Return the lease of the shard path. Raises LeaseHeld, LeaseLost, EnsembleError and kin."""
+    def acquire(self, shard_path: str, seen: LeaseZnodes | None = None) -> Lease:
+        """Return the lease of the shard path. Raises LeaseHeld, LeaseLost, EnsembleError and kin.
+
+        seen: the znodes as of an earlier read, which may save requests.
+        """
 
     def release(self, lease: Lease) -> None:
         """Give the lease back."""
@@ -40,8 +43,9 @@ class HeldLease:
         self._lease = lease
         self._is_lent = False
 
-    def acquire(self, shard_path: str) -> Lease:
+    def acquire(self, shard_path: str, seen: LeaseZnodes | None = None) -> Lease:
         """Return the lease, once. Raises LeaseLost later, and for every other shard path."""
+        del seen
         if self._is_lent or self._lease.lock_path != path_of_lock(self.root, shard_path):
             raise LeaseLost(
                 f"{shard_path}: the lease under which this run judged is no longer held",

@@ -21,7 +21,7 @@ the epoch, as long as the epoch stays the same, and this run may replace it by o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote
@@ -63,6 +63,14 @@ class Lease(NamedTuple):
         return (Check(self.epoch_path, self.cold_epoch),)
 
 
+class LeaseZnodes(NamedTuple):
+    """The znodes of a lease as read, each after everything else of its ensemble; None for a missing znode."""
+
+    lock: Znode | None = None
+    hot_epoch: Znode | None = None
+    cold_epoch: Znode | None = None
+
+
 def path_of_locks(root: str) -> str:
     """Return the path in hot of the parent of all locks."""
     return f"{root}/locks"
@@ -81,39 +89,17 @@ def path_of_epoch(root: str, shard_path: str) -> str:
 def raise_if_lease_lost(rejected: Rejected, checks: int, shard_path: str) -> None:
     """Raise LeaseLost if the multi failed in one of its first ``checks`` operations, the lease checks."""
     if rejected.op_index < checks and rejected.reason in (Reason.NO_NODE, Reason.BAD_VERSION):
-        raise _lost(shard_path)
+        raise lease_lost(shard_path)
 
 
-def confirm_lease(hot: ZnodeStore, lease: Lease, shard_path: str) -> None:
-    """Raise LeaseLost if another run may have written before this call.
-
-    Call this function before reads lead to an action other than a multi. Multis check the lease themselves.
-    Replaces the lock of a former session of this run, which would end with that session.
-    """
-    lock, epoch = hot.read([lease.lock_path, lease.epoch_path])
-    if lock is None or epoch is None or epoch.stat.version != lease.hot_epoch:
-        raise _lost(shard_path)
-    if lock.stat.ephemeral_owner != hot.session_id:
-        _replace_lock(hot, lease, lock, shard_path)
-
-
-def _replace_lock(hot: ZnodeStore, lease: Lease, lock: Znode, shard_path: str) -> None:
-    """Let the lock of the lease belong to the session in use. Raises LeaseLost."""
-    check = Check(lease.epoch_path, lease.hot_epoch)
-    outcome = hot.commit([(check, *_new_lock(lock.path, lock.data, lock))])[0]
-    if isinstance(outcome, Rejected):
-        raise_if_unwritable(hot, lock.path, outcome)
-        raise _lost(shard_path)
-    # After an unknown outcome, the next confirmation sees whose lock it is, and every multi checks it.
-
-
-def _new_lock(path: str, data: bytes, present: Znode | None) -> tuple[Op, ...]:
+def new_lock(path: str, data: bytes, present: Znode | None) -> tuple[Op, ...]:
     """Return the operations that create a lock, in place of the present one."""
     created = Create(path, data, ephemeral=True)
     return (created,) if present is None else (Delete(path, 0), created)
 
 
-def _lost(shard_path: str) -> LeaseLost:
+def lease_lost(shard_path: str) -> LeaseLost:
+    """Return the error of a run whose lock or epochs another run may have replaced."""
     return LeaseLost(
         f"{shard_path}: the lock or epoch of this run is no longer valid",
         remedy="Another run took the shard path over, or our session ended; run again",
@@ -162,8 +148,11 @@ class LeaseKeeper:
         self._bars = tuple(bars)
         self._has_parents = False
 
-    def acquire(self, shard_path: str) -> Lease:
+    def acquire(self, shard_path: str, seen: LeaseZnodes | None = None) -> Lease:
         """Lock the shard path and raise its epoch in both ensembles.
+
+        seen: the znodes as of an earlier read. They save requests, and need not be current: the first write
+        to each ensemble is conditional on them, and a rejected write is repeated after a read.
 
         Raises LeaseHeld if another run keeps the lock for longer than ``wait_seconds``. The wait should
         exceed the session timeout, after which the lock of a killed run disappears. Raises ShardHeld and
@@ -175,7 +164,7 @@ class LeaseKeeper:
         if not self._has_parents:
             self._ensure_parents()
         try:
-            lease = self._unbarred(self._locked(lock_path, epoch_path, shard_path), shard_path)
+            lease = self._locked(lock_path, epoch_path, shard_path, seen)
             return lease._replace(is_first_of_pair=is_first_of_pair)
         except BaseException as error:
             if isinstance(error, LeaseHeld) and not isinstance(error, (ShardHeld, AlterUnfinished)):
@@ -185,24 +174,26 @@ class LeaseKeeper:
                 self._abandon(lock_path, epoch_path)
             raise
 
-    def _locked(self, lock_path: str, epoch_path: str, shard_path: str) -> Lease:
-        hot_epoch = self._lock(lock_path, epoch_path, shard_path)
-        cold_epoch = 0 if self._cold is None else self._raise_epoch(self._cold, epoch_path)
-        lock, epoch = self._hot.read([lock_path, epoch_path])
+    def _locked(self, lock_path: str, epoch_path: str, shard_path: str, seen: LeaseZnodes | None) -> Lease:
+        hot_epoch = self._lock(lock_path, epoch_path, shard_path, seen)
+        cold_epoch = 0 if self._cold is None else self._raise_epoch(self._cold, epoch_path, seen)
+        bars = [path_of_bar(self.root, each, shard_path) for each in self._bars]
+        # In this order: the bars are read under the lease.
+        lock, epoch, *found = self._hot.read([lock_path, epoch_path, *bars])
         is_ours = lock is not None and lock.data == self._data
         if not is_ours or epoch is None or epoch.stat.version != hot_epoch:
             raise LeaseLost(
                 f"{shard_path}: the lock was lost while the epochs were raised", remedy="Run again"
             )
-        return Lease(lock_path, epoch_path, hot_epoch, cold_epoch, epoch.stat.mtime / 1000)
+        lease = Lease(lock_path, epoch_path, hot_epoch, cold_epoch, epoch.stat.mtime / 1000)
+        return self._unbarred(lease, found, shard_path)
 
-    def _unbarred(self, lease: Lease, shard_path: str) -> Lease:
+    def _unbarred(self, lease: Lease, found: Sequence[Znode | None], shard_path: str) -> Lease:
         """Return the lease if no bar keeps the run from the shard path, and end a hold that is over.
 
-        The bars are read under the lease, and no other run can create one before the lease ends.
+        found: the znodes of the bars. No other run can create one before the lease ends.
         """
-        paths = [path_of_bar(self.root, each, shard_path) for each in self._bars]
-        for kind, znode in zip_strict(self._bars, self._hot.read(paths)):
+        for kind, znode in zip_strict(self._bars, found):
             if znode is not None and kind is Bar.ALTER:
                 raise unfinished(shard_path, znode.path)
             if znode is not None:
@@ -248,12 +239,15 @@ class LeaseKeeper:
         """Delete the lock, unless another run has taken the lease over."""
         self._hot.commit([(*lease.hot_checks, Delete(lease.lock_path, 0))])
 
-    def _lock(self, lock_path: str, epoch_path: str, shard_path: str) -> int:
+    def _lock(self, lock_path: str, epoch_path: str, shard_path: str, seen: LeaseZnodes | None) -> int:
         """Create the lock, raise the epoch of hot, and return it. Raises LeaseHeld."""
         deadline = self._clock.now() + self._wait_seconds
-        for _attempt in range(_ATTEMPTS):
-            epoch, lock = self._free(lock_path, epoch_path, shard_path, deadline)
-            ops = (*_new_lock(lock_path, self._data, lock), _raised(epoch_path, epoch))
+        for attempt in range(_ATTEMPTS):
+            if attempt == 0 and seen is not None and seen.lock is None:
+                epoch, lock = seen.hot_epoch, None
+            else:
+                epoch, lock = self._free(lock_path, epoch_path, shard_path, deadline)
+            ops = (*new_lock(lock_path, self._data, lock), _raised(epoch_path, epoch))
             outcome = self._hot.commit([ops])[0]
             if isinstance(outcome, Committed):
                 return 0 if epoch is None else epoch.stat.version + 1
@@ -279,9 +273,9 @@ class LeaseKeeper:
                 )
             self._clock.sleep(_POLL_SECONDS)
 
-    def _raise_epoch(self, store: ZnodeStore, path: str) -> int:
-        for _attempt in range(_ATTEMPTS):
-            znode = store.read([path])[0]
+    def _raise_epoch(self, store: ZnodeStore, path: str, seen: LeaseZnodes | None) -> int:
+        for attempt in range(_ATTEMPTS):
+            znode = store.read([path])[0] if attempt or seen is None else seen.cold_epoch
             outcome: Outcome = store.commit([(_raised(path, znode),)])[0]
             if isinstance(outcome, Committed):
                 return 0 if znode is None else znode.stat.version + 1

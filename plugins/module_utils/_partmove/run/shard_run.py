@@ -19,8 +19,9 @@ from ..errors import BindingConflict, FormatError, NoSuchTable
 from ..gates.gate import Refusal
 from ..gates.names import GateName
 from ..lease.held_lease import Leases
-from ..lease.lease import Lease
+from ..lease.lease import Lease, LeaseZnodes
 from ..tree.ports import Clock, ZnodeReader
+from ..tree.znodes import Znode
 from .pace import Pace, paced
 from .report import RunReport
 from .under_lease import refuse_unfinished, work_under_leases
@@ -74,7 +75,7 @@ class ShardRun(ABC, Generic[_Context, _Report]):
         requested = sorted(set(partition_ids))
         self._context.pace.wait(0, self._context.clock)
         try:
-            refusal = refuse_unfinished(self._context.hot, self._context.leases.root, self._report.shard_path)
+            refusal = refuse_unfinished(self._read_bar, self._context.leases.root, self._report.shard_path)
             if refusal is not None:
                 # The two tables of a shard path may differ until then, so that another gate would be named.
                 self._report.defer_open(requested, refusal)
@@ -87,6 +88,14 @@ class ShardRun(ABC, Generic[_Context, _Report]):
             self._report.defer_open(requested, Refusal(gate, error.message, error.remedy))
         finally:
             self._close_report()
+
+    def _read_bar(self, path: str) -> Znode | None:
+        """Read a znode in hot. A run may read more in the same request."""
+        return self._context.hot.read([path])[0]
+
+    def _seen(self) -> LeaseZnodes | None:
+        """Return the znodes of the lease as of `_read_first`, if it read them."""
+        return None
 
     @abstractmethod
     def _read_first(self, requested: Sequence[str]) -> None:
@@ -108,7 +117,7 @@ class ShardRun(ABC, Generic[_Context, _Report]):
             self._report.ended_hold = self._report.ended_hold or lease.ended_hold
             self._work_under_lease(lease, self._report.open(requested))
 
-        refusal = work_under_leases(self._context.leases, self._report.shard_path, work)
+        refusal = work_under_leases(self._context.leases, self._report.shard_path, work, self._seen())
         if refusal is not None:
             self._report.defer_open(requested, refusal)
 

@@ -13,8 +13,8 @@ from ..gates.gate import Refusal
 from ..gates.names import GateName
 from ..lease.bars import Bar, path_of_bar, unfinished
 from ..lease.held_lease import Leases
-from ..lease.lease import Lease
-from ..tree.ports import ZnodeReader
+from ..lease.lease import Lease, LeaseZnodes
+from ..tree.znodes import Znode
 
 MAX_LEASES = 3
 """The most leases of a run for one shard path; every lost session needs a new lease."""
@@ -31,8 +31,12 @@ def gate_of(error: LeaseHeld) -> GateName:
     return _GATES.get(type(error), GateName.LOCK_FREE)
 
 
-def work_under_leases(leases: Leases, shard_path: str, work: Callable[[Lease], None]) -> Refusal | None:
+def work_under_leases(
+    leases: Leases, shard_path: str, work: Callable[[Lease], None], seen: LeaseZnodes | None = None
+) -> Refusal | None:
     """Call ``work`` under a lease; after a LeaseLost call it again under a new lease, for the remaining work.
+
+    seen: the znodes of the lease as of an earlier read, which save requests.
 
     Returns None after complete work, else a refusal: NOT_HELD or ALTER_FINISHED if no run may work on the
     shard path, LOCK_FREE or LOCK_KEPT for a lease that another run has or took over.
@@ -42,8 +46,9 @@ def work_under_leases(leases: Leases, shard_path: str, work: Callable[[Lease], N
     """
     refusal: Refusal | None = None
     for _lease in range(MAX_LEASES):
+        seen, known = None, seen
         try:
-            lease = leases.acquire(shard_path)
+            lease = leases.acquire(shard_path, known)
         except LeaseHeld as error:
             return Refusal(gate_of(error), error.message, error.remedy)
         except LeaseLost as error:
@@ -60,10 +65,13 @@ def work_under_leases(leases: Leases, shard_path: str, work: Callable[[Lease], N
     return refusal
 
 
-def refuse_unfinished(hot: ZnodeReader, root: str, shard_path: str) -> Refusal | None:
-    """Return the refusal of a shard path with an unfinished statement of twin_alter; None without one."""
+def refuse_unfinished(read: Callable[[str], Znode | None], root: str, shard_path: str) -> Refusal | None:
+    """Return the refusal of a shard path with an unfinished statement of twin_alter; None without one.
+
+    read: reads a znode in hot.
+    """
     path = path_of_bar(root, Bar.ALTER, shard_path)
-    if hot.read([path])[0] is None:
+    if read(path) is None:
         return None
     error = unfinished(shard_path, path)
     return Refusal(GateName.ALTER_FINISHED, error.message, error.remedy)

@@ -224,3 +224,13 @@ def by_partition(
         else no_parts
         for each in partition_ids
     }
+
+
+def names_by_partition(
+    states: Mapping[str, Znode | None],
+    hot: Mapping[str, Mapping[str, Sequence[str]]],
+    cold: Mapping[str, Mapping[str, Sequence[str]]],
+) -> dict[str, RegisteredNames]:
+    """Combine State of each partition and the names in each ensemble, by replica and partition id."""
+    of_hot, of_cold = (by_partition(each, [*states]) for each in (hot, cold))
+    return {each: RegisteredNames(state, of_hot[each], of_cold[each]) for each, state in states.items()}

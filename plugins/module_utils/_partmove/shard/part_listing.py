@@ -16,7 +16,7 @@ from typing import NamedTuple, Optional
 
 from ..formats.names import PartName
 from ..tree.ports import ZnodeReader
-from ..tree.reading import Steps, read_alone
+from ..tree.reading import Steps
 from ..tree.znodes import Create, Delete, Multi, Query, Stat, Znode
 from ..zip_strict import zip_strict
 from .facts import RegisteredPart
@@ -106,9 +106,9 @@ class PartListing:
         has_parts = any(each is not None and each.stat.num_children for each in stats.values())
         return ListedParts(parts, has_parts or any(lists.values()))
 
-    def registered(
+    def registered_steps(
         self, listed: ListedParts, partition_ids: Collection[str], *, reread: bool = True
-    ) -> dict[str, dict[str, list[RegisteredPart]]]:
+    ) -> Steps[dict[str, dict[str, list[RegisteredPart]]]]:
         """Read the listed parts of these partitions: replica → partition id → parts.
 
         reread: if false, parts may come from the cache of the last call with ``reread``, provided that the
@@ -118,11 +118,6 @@ class PartListing:
         if reread:
             # Cleared before the read, because old and new parts together may need too much memory.
             self._payloads.clear()
-        return read_alone(self._reader, self._registered_steps(listed, partition_ids, reread=reread))
-
-    def _registered_steps(
-        self, listed: ListedParts, partition_ids: Collection[str], *, reread: bool
-    ) -> Steps[dict[str, dict[str, list[RegisteredPart]]]]:
         replicas = [*listed.parts]
         folders = self._names.folders(replicas)
         for _attempt in range(_ATTEMPTS):

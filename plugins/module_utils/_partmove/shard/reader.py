@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..binding.binding import (
@@ -21,14 +21,16 @@ from ..binding.binding import (
 from ..binding.owner import owner_of
 from ..errors import EnsembleError
 from ..formats.layout import ShardLayout, unknown_table_children
+from ..lease.confirmation import lease_paths_in_cold, lease_paths_in_hot
+from ..lease.lease import LeaseZnodes
 from ..tree.ports import ZnodeReader, ZnodeStore
-from ..tree.reading import Steps
-from ..tree.znodes import Znode
+from ..tree.reading import Steps, read_before
+from ..tree.znodes import Query, Znode
 from ..zip_strict import zip_strict
-from .facts import PartitionFacts, RegisteredNames, ShardFacts, by_partition
+from .facts import PartitionFacts, RegisteredNames, ShardFacts, by_partition, names_by_partition
 from .fence import Fence, fence_steps
 from .listing_cache import ListingCache
-from .part_listing import ListedParts, PartListing
+from .part_listing import PartListing
 from .parts import PartNames
 from .pending import BlockNumbers, EntryReader
 from .reads import ColdRead, HotRead, read_cold
@@ -89,6 +91,8 @@ class ShardReader:
         self._layout = layout
         self.root = root
         """The coordination root."""
+        self.lease_znodes = LeaseZnodes()
+        """The znodes of the lease as of the end of the last read."""
         self._any_cold = any_cold
         self._czxid = 0
         self._replicas: tuple[str, ...] = ()
@@ -119,8 +123,15 @@ class ShardReader:
     def _with_payloads(
         self, partition_ids: Sequence[str], in_hot: HotRead, in_cold: ColdRead, *, reread: bool
     ) -> ShardRead:
-        hot = self.hot_lists.registered(in_hot.parts.result, partition_ids, reread=reread)
-        cold = self.cold_lists.registered(in_cold.listed, partition_ids)
+        root, path = self.root, self._layout.path
+        in_hot_parts = self.hot_lists.registered_steps(in_hot.parts.result, partition_ids, reread=reread)
+        hot, lease = read_before(self._hot, in_hot_parts, lease_paths_in_hot(root, path))
+        if lease:
+            self.lease_znodes = self.lease_znodes._replace(lock=lease[0], hot_epoch=lease[1])
+        in_cold_parts = self.cold_lists.registered_steps(in_cold.listed, partition_ids)
+        cold, lease = read_before(self._cold, in_cold_parts, lease_paths_in_cold(root, path))
+        if lease:
+            self.lease_znodes = self.lease_znodes._replace(cold_epoch=lease[0])
         states, block_numbers = in_hot.states.result, in_hot.block_numbers.result
         of_hot, of_cold = by_partition(hot, partition_ids), by_partition(cold, partition_ids)
         partitions = {
@@ -141,9 +152,9 @@ class ShardReader:
         in_hot, in_cold = self._read_both(partition_ids)
         partitions: Mapping[str, RegisteredNames] = {}
         if partition_ids:
-            partitions = self._registered_names(
-                partition_ids, in_hot.states.result, in_hot.parts.result, in_cold.listed
-            )
+            states = [in_hot.states.result[self._layout.state(each)] for each in partition_ids]
+            hot, cold = in_hot.parts.result.texts, in_cold.listed.texts
+            partitions = names_by_partition(dict(zip_strict(partition_ids, states)), hot, cold)
         return NamesRead(self._facts(in_hot, in_cold), partitions, in_hot.block_numbers.result)
 
     def shard(self) -> ShardFacts:
@@ -154,20 +165,28 @@ class ShardReader:
         """
         return self.read_names(()).shard
 
-    def registered_names(self, partition_ids: Sequence[str]) -> tuple[ShardFacts, dict[str, RegisteredNames]]:
+    def registered_names(
+        self, partition_ids: Sequence[str], concludes: Callable[[RegisteredNames], bool] = lambda _names: True
+    ) -> tuple[ShardFacts, dict[str, RegisteredNames]]:
         """Read the shard path and the names of the partitions' parts, also without a lease.
 
         Without a lease, another run may move a partition between two reads. A move also writes State. So
-        partitions with a changed State are left out. Raises as `shard` does.
+        partitions with a changed State are left out.
+
+        concludes: whether the caller draws a conclusion from these names; otherwise State is not read again.
+        Raises as `shard` does.
         """
         read = self.read_names(partition_ids)
-        after = self._hot.read([self._layout.state(each) for each in partition_ids])
-        settled = {
-            each: read.partitions[each]
-            for each, state in zip_strict(partition_ids, after)
-            if read.partitions[each].state == state
-        }
-        return read.shard, settled
+        doubted = [each for each in partition_ids if concludes(read.partitions[each])]
+        after = self._hot.read([self._layout.state(each) for each in doubted]) if doubted else []
+        changed = {each for each, state in zip_strict(doubted, after) if state != read.partitions[each].state}
+        return read.shard, {each: read.partitions[each] for each in partition_ids if each not in changed}
+
+    def read_with_replicas(self, path: str) -> Znode | None:
+        """Read a znode in hot, and in the same request the names of the replicas for the next read."""
+        (answer,) = self._hot.ask([Query([path], [self._layout.replicas])])
+        self._replicas = answer.children[0] or ()
+        return answer.znodes[0]
 
     def binding(self) -> Binding:
         """Read the binding of hot and cold. Raises as `read_binding` does."""
@@ -201,7 +220,12 @@ class ShardReader:
         self._cold.sync(self._layout.path)
         requested = partition_ids if parts_in_cold else ()
         query = query_in_cold(self.root, self._layout, [*in_hot.binding.result.values()])
-        return in_hot, read_cold(self._cold, self._layout, query, in_hot.replicas, self.cold_lists, requested)
+        in_cold = read_cold(
+            self._cold, self._layout, query, in_hot.replicas, self.cold_lists, requested, root=self.root
+        )
+        lock, hot_epoch = in_hot.lease.result
+        self.lease_znodes = LeaseZnodes(lock, hot_epoch, in_cold.epoch)
+        return in_hot, in_cold
 
     def _read_hot(self, partition_ids: Sequence[str]) -> HotRead:
         layout = self._layout
@@ -266,19 +290,6 @@ class ShardReader:
         if self._any_cold:
             return binding_of_any_cold(self._hot, self._cold, self.root, self._layout, znodes)
         return binding_of(self._hot, self._cold, self.root, self._layout, znodes)
-
-    def _registered_names(
-        self,
-        partition_ids: Sequence[str],
-        states: Mapping[str, Znode | None],
-        hot: ListedParts,
-        cold: ListedParts,
-    ) -> dict[str, RegisteredNames]:
-        of_hot, of_cold = (by_partition(each.texts, partition_ids) for each in (hot, cold))
-        return {
-            each: RegisteredNames(states[self._layout.state(each)], of_hot[each], of_cold[each])
-            for each in partition_ids
-        }
 
     def _names_in(self, reader: ZnodeReader, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
         replicas = [replica.name for replica in shard.replicas]

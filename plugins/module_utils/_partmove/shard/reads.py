@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from ..binding.binding import paths_in_hot
 from ..formats.layout import ShardLayout
+from ..lease.confirmation import lease_paths_in_cold, lease_paths_in_hot
 from ..tree.ports import ZnodeReader
-from ..tree.reading import Reading, Steps, read_together
+from ..tree.reading import Reading, Steps, last_steps, read_together
 from ..tree.znodes import Query, QueryAnswer, Znode
 from ..zip_strict import zip_strict
 from .fence import Fence
@@ -25,7 +26,7 @@ class HotRead:
     """The facts read from hot together, for a table with the given replicas.
 
     The order matters: the versions of the fence come before all fenced facts, and the locks of inserts before
-    the parts.
+    the parts. Lock and epoch come last, see `confirmation`.
     """
 
     def __init__(
@@ -52,12 +53,15 @@ class HotRead:
         self.shared_storage = Reading(shared_storage_steps(layout, self.fence))
         self.of_replicas = Reading(names_steps([each.path for each in layouts]))
         self.binding = Reading(znode_steps(paths_in_hot(root, layout)))
+        self._readings: list[Reading[Any]] = [
+            *(self.fence, self.states, self.block_numbers, self.parts, self.pending),
+            *(self.mutations, self.quorum, self.shared_storage, self.of_replicas, self.binding),
+        ]
+        self.lease = Reading(last_steps(lease_paths_in_hot(root, layout.path), self._readings))
 
     def take(self, hot: ZnodeReader) -> HotRead:
         """Read all facts. Raises NoSuchTable, FormatError, EnsembleError and its subclasses."""
-        first: list[Reading[Any]] = [self.fence, self.states, self.block_numbers, self.parts, self.pending]
-        then: list[Reading[Any]] = [self.mutations, self.quorum, self.shared_storage, self.of_replicas]
-        read_together(hot, [*first, *then, self.binding])
+        read_together(hot, [*self._readings, self.lease])
         return self
 
     @property
@@ -75,6 +79,8 @@ class ColdRead(NamedTuple):
     """The parts of the requested partitions, for each replica; no replicas without requested partitions."""
     has_parts: bool
     """Whether cold has any part at the shard path, also of unrequested replicas of a former table."""
+    epoch: Znode | None
+    """The epoch, read last; see `confirmation`."""
 
 
 def read_cold(
@@ -84,19 +90,24 @@ def read_cold(
     replicas: Sequence[str],
     lists: PartListing,
     partition_ids: Sequence[str] = (),
+    *,
+    root: str,
 ) -> ColdRead:
     """Read the parts of these replicas in cold. Without partitions, read only whether cold has parts.
 
-    query: that of the binding, `query_in_cold`.
+    query: that of the binding, `query_in_cold`. root: the coordination root.
     """
     folders = [layout.replica(name).parts for name in replicas]
     top = Reading(_top_steps(layout, query, replicas))
     listed = Reading(lists.steps(replicas if partition_ids else [], partition_ids))
     counted = Reading(znode_steps([] if partition_ids else folders))
-    read_together(cold, [top, listed, counted])
+    readings: list[Reading[Any]] = [top, listed, counted]
+    epoch = Reading(last_steps(lease_paths_in_cold(root, layout.path), readings))
+    read_together(cold, [*readings, epoch])
     binding, has_others = top.result
     has_counted = any(each.stat.num_children for each in counted.result.values() if each is not None)
-    return ColdRead(binding, listed.result, has_others or listed.result.has_parts or has_counted)
+    has_parts = has_others or listed.result.has_parts or has_counted
+    return ColdRead(binding, listed.result, has_parts, epoch.result[0])
 
 
 def _top_steps(

@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 
 from ..zip_strict import zip_strict
 from .ports import ZnodeReader
-from .znodes import Query, QueryAnswer
+from .znodes import Query, QueryAnswer, Znode
 
 _T = TypeVar("_T")
 Steps = Generator[Query, QueryAnswer, _T]
@@ -38,6 +38,11 @@ class Reading(Generic[_T]):
     def result(self) -> _T:
         """The return value of the generator. Raises IndexError before the end of the reading."""
         return self._results[0]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the generator has returned its result."""
+        return bool(self._results)
 
     def advance(self, answer: QueryAnswer | None) -> Query | None:
         """Send the answer to the previous query, None at first. Returns the next query, None at the end."""
@@ -65,6 +70,26 @@ def read_alone(reader: ZnodeReader, steps: Steps[_T]) -> _T:
     reading = Reading(steps)
     read_together(reader, [reading])
     return reading.result
+
+
+def read_before(reader: ZnodeReader, steps: Steps[_T], paths: Sequence[str]) -> tuple[_T, list[Znode | None]]:
+    """Run one reading, and read the paths behind it as `last_steps` does. Raises as `read_together` does."""
+    reading = Reading(steps)
+    last = Reading(last_steps(paths, [reading]))
+    read_together(reader, [reading, last])
+    return reading.result, last.result
+
+
+def last_steps(paths: Sequence[str], others: Sequence[Reading[Any]]) -> Steps[list[Znode | None]]:
+    """Read the paths behind everything that the other readings read; return no znodes if they read nothing.
+
+    To be read together with the other readings, as the last one. Each request has the paths, because it may
+    be the last request.
+    """
+    znodes: list[Znode | None] = []
+    while not all(each.has_ended for each in others):
+        znodes = (yield Query(paths)).znodes
+    return znodes
 
 
 def ask_one_by_one(reader: ZnodeReader, queries: Sequence[Query]) -> list[QueryAnswer]:

@@ -27,7 +27,7 @@ from ...gates.servers import ServerCheck, server_silent
 from ...journal.events import Event
 from ...journal.port import Journal
 from ...lease.held_lease import Leases
-from ...lease.lease import Lease
+from ...lease.lease import Lease, LeaseZnodes
 from ...run.pace import Pace, UnlimitedPace
 from ...run.shard_run import ShardRun
 from ...shard.facts import PartitionFacts, RegisteredNames, ShardFacts
@@ -35,6 +35,7 @@ from ...shard.listing_cache import ListingCache
 from ...shard.location import Location, locate
 from ...shard.reader import ShardRead, ShardReader
 from ...tree.ports import Clock, ZnodeStore
+from ...tree.znodes import Znode
 from ..parts.leased_shard import LeasedShard
 from .direction import Direction, NextAction
 from .events import switching
@@ -82,8 +83,16 @@ class PatchedRun(ShardRun[MoveContext, PatchedReport]):
         for each in sorted(self._unchecked.keys() & self._report.moved.keys()):
             self._report.fail(each, self._direction.refusals.unchecked)
 
+    def _read_bar(self, path: str) -> Znode | None:
+        return self._reader.read_with_replicas(path)
+
+    def _seen(self) -> LeaseZnodes:
+        return self._reader.lease_znodes
+
     def _read_first(self, requested: Sequence[str]) -> None:
-        shard, by_id = self._reader.registered_names(requested)
+        shard, by_id = self._reader.registered_names(
+            requested, lambda names: self._next_action(names) is not NextAction.SWITCH
+        )
         self._parts = {each: names.parts for each, names in by_id.items()}
         unregistered: dict[str, RegisteredNames] = {}
         for each, names in by_id.items():

@@ -6,7 +6,7 @@
 
 Every direction, every step and the State marker use these two classes, so the order is the same everywhere:
 
-- read: sync, read the versions, read the facts, confirm the lease;
+- read: sync, read the versions, read the facts, read lock and epochs last, confirm the lease by them;
 - write: commit, raise if the lease is lost, raise if the ensemble refuses writes.
 """
 
@@ -18,7 +18,11 @@ from typing import NamedTuple, TypeVar
 from ...binding.binding import Binding
 from ...errors import PartMoveError
 from ...formats.layout import ShardLayout
-from ...lease.lease import Lease, confirm_lease, raise_if_lease_lost
+from ...lease.confirmation import confirm_lease, confirm_read
+from ...lease.lease import (
+    Lease,
+    raise_if_lease_lost,
+)
 from ...shard.facts import ShardFacts
 from ...shard.part_listing import PartListing
 from ...shard.reader import NamesRead, ShardRead, ShardReader
@@ -229,7 +233,7 @@ class LeasedShard:
     def _held(self, read: _Read) -> _Read:
         """Return a read that is confirmed by the lease."""
         self._rely_on(read.shard.binding)
-        self.confirm()
+        confirm_read(self.hot.store, self._lease, self._reader.lease_znodes, self.layout.path)
         return read
 
     def _rely_on(self, binding: Binding) -> None:

@@ -14,7 +14,10 @@ from typing import NamedTuple
 from ...errors import PartMoveError
 from ...journal.events import Event
 from ...journal.port import Journal
-from ...lease.lease import Lease, confirm_lease
+from ...lease.confirmation import confirm_lease
+from ...lease.lease import (
+    Lease,
+)
 from ...tree.ports import Clock, ZnodeStore
 from ..move.tables import Side, TwinReplica, TwinTables
 from .servers import AlterServers

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...errors import EnsembleError, LeaseLost, PartMoveError
 from ...gates.gate import Refusal
 from ...journal.events import Event
-from ...lease.lease import confirm_lease
+from ...lease.confirmation import confirm_lease
 from ...tree.znodes import Op
 from .attach_log import clones_since
 from .gates import server_failed

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ...gates.gate import Refusal
-from ...lease.lease import confirm_lease
+from ...lease.confirmation import confirm_lease
 from ..move.partition import TwinShard
 from ..move.readers import ReadersSeen
 from ..move.record import TwinRecord

@@ -10,7 +10,10 @@ from collections.abc import Collection
 from functools import partial
 
 from ...journal.events import Event
-from ...lease.lease import Lease, confirm_lease
+from ...lease.confirmation import confirm_lease
+from ...lease.lease import (
+    Lease,
+)
 from ...run.under_lease import work_under_leases
 from ..move.servers import read_replicas
 from ..move.tables import Side, TwinTables

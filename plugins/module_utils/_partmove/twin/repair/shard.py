@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 from ...journal.events import Event
 from ...journal.port import Journal
-from ...lease.lease import Lease, confirm_lease
+from ...lease.confirmation import confirm_lease
+from ...lease.lease import (
+    Lease,
+)
 from ...tree.ports import ZnodeStore
 from ..ledger.moves import MoveLedger
 from ..move.gates import GateInput, refuse_activity, refuse_uneven

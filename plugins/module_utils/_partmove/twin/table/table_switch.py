@@ -41,7 +41,10 @@ from ...errors import PartMoveError
 from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...journal.events import Event
-from ...lease.lease import Lease, confirm_lease
+from ...lease.confirmation import confirm_lease
+from ...lease.lease import (
+    Lease,
+)
 from ...text import first_few
 from ..ledger.moves import close_ledger
 from ..move.partition import TwinOptions

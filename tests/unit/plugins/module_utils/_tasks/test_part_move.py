@@ -17,6 +17,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PlanError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.already_cold import (
+    find_cold,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
@@ -196,3 +199,65 @@ def test_memory_batches_share_no_simulated_writes(
     states = [{f"{table.path}/block_numbers/{each}/State" for each in ids[at : at + 2]} for at in (0, 2, 4)]
     marked = [{path for path in paths if path.endswith("/State")} for paths in remembered]
     assert marked == (states if check_mode else [])
+
+
+def result_of(bench: Bench, params: dict[str, Any], *, check_mode: bool = False) -> dict[str, Any]:
+    task = PartMove(params)
+    resources = MemoryResources(bench, params, check_mode=check_mode)
+    task.run(resources)
+    resources.close()
+    return {name: value for name, value in task.result().items() if name not in ("totals", "msg")}
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_shard_paths_looked_at_together_have_the_same_outcomes(
+    bench: Bench, journal: Path, check_mode: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [f"/clickhouse/tables/02/t{number:02}" for number in range(12)]
+    for path in paths:
+        build_table(bench.hot, path, TableOptions(partitions=(DAY,)))
+    params = parameters(journal, made_up, "cold") | {"plan": None, "workers": 1}
+    rows = [{"shard_path": path, "partition": DAY} for path in paths]
+    first = result_of(bench, params | {"partitions": rows[::2]})
+    assert len(first["moved"]) == 6
+    stores = bench.hot_store, bench.cold_store
+    found = find_cold(*stores, "/partmove", {path: [DAY] for path in paths})
+    assert found == {*paths[::2]}
+
+    in_check_mode = [result_of(bench, params | {"partitions": rows}, check_mode=True)]
+    monkeypatch.setattr(part_move, "_FEWEST_LOOKED_AT", 1000)
+    in_check_mode.append(result_of(bench, params | {"partitions": rows}, check_mode=True))
+    monkeypatch.undo()
+    assert in_check_mode[0] == in_check_mode[1]
+
+    result = result_of(bench, params | {"partitions": rows}, check_mode=check_mode)
+    assert [row["shard_path"] for row in result["unchanged"]] == paths[::2]
+    assert [row["shard_path"] for row in result["moved"]] == paths[1::2]
+    assert result["counts"]["not_reached"] == 0
+
+
+def test_shard_paths_are_looked_at_together_in_threads(
+    bench: Bench, journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With several workers. Ensembles in memory know no threads, so nothing is written."""
+    monkeypatch.setattr(part_move, "_FEWEST_LOOKED_AT", 2)
+    build_table(bench.hot, OTHER_PATH, TableOptions(partitions=(DAY,)))
+    rows = [{"shard_path": path, "partition": DAY} for path in (PATH, OTHER_PATH)]
+    params = parameters(journal, made_up, "cold") | {"plan": None, "partitions": rows}
+    assert result_of(bench, params | {"workers": 1})["counts"]["moved"] == 2
+    result = result_of(bench, params | {"workers": 2})
+    assert [row["shard_path"] for row in result["unchanged"]] == [PATH, OTHER_PATH]
+    assert not result["changed"]
+
+
+def test_cold_partitions_are_not_looked_at_together_to_bring_them_back(
+    bench: Bench, journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_move, "_FEWEST_LOOKED_AT", 1)
+    rows = [{"shard_path": PATH, "partition": DAY}]
+    params = {
+        name: parameters(journal, made_up, name) | {"plan": None, "partitions": rows}
+        for name in ("cold", "hot")
+    }
+    for name, outcome in (("cold", "moved"), ("cold", "unchanged"), ("hot", "moved")):
+        assert result_of(bench, params[name])["counts"][outcome] == 1

@@ -7,15 +7,23 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Sequence
 
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.interruption import Interrupted
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.workers import (
+    Finished,
+    check_workers,
+    distance_of,
+    look_ahead,
     work_in_order,
     workers_for,
 )
+from support.memory.memory import MemoryEnsemble, MemoryStore
 
 PATIENCE = 60.0
 
@@ -39,10 +47,52 @@ def test_number_of_workers(given: int, partitions: list[int], workers: int) -> N
     assert workers_for(given, partitions) == workers
 
 
+@pytest.mark.parametrize(
+    ("given", "partitions", "seconds", "workers"),
+    [
+        (0, [1] * 1000, 0.0003, 16),
+        (0, [1] * 1000, 0.006, 30),
+        (0, [1] * 1000, 0.010, 50),
+        (0, [1] * 1000, 1.0, 64),
+        (0, [1] * 20, 1.0, 20),
+        (0, [1000] * 1000, 1.0, 20),
+        (0, [4000] * 1000, 1.0, 5),
+        (8, [1] * 1000, 1.0, 8),
+    ],
+)
+def test_more_workers_make_up_for_distance(
+    given: int, partitions: list[int], seconds: float, workers: int
+) -> None:
+    assert workers_for(given, partitions, lambda: seconds) == workers
+
+
+@pytest.mark.parametrize(("given", "partitions"), [(1, [1] * 1000), (0, [1] * 16), (0, [4000] * 1000)])
+def test_distance_is_not_measured_where_nothing_depends_on_it(given: int, partitions: list[int]) -> None:
+    workers_for(given, partitions, lambda: pytest.fail("measured"))
+
+
+class Slow(MemoryStore):
+    """Answers after the next of the given seconds."""
+
+    def __init__(self, *seconds: float) -> None:
+        super().__init__(MemoryEnsemble("hot"))
+        self.seconds = [*seconds]
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        time.sleep(self.seconds.pop(0))
+        return super().read(paths, absolute=absolute)
+
+
+def test_the_distance_is_that_of_the_slowest_ensemble_at_its_best() -> None:
+    """The answers of a busy ensemble do not count, as long as one comes soon."""
+    near, far = Slow(0.0, 0.0, 0.0), Slow(0.3, 0.1, 0.3)
+    assert 0.1 <= distance_of([near, far]) < 0.3
+
+
 @pytest.mark.parametrize("given", [-1, 65])
 def test_an_invalid_number_is_refused(given: int) -> None:
     with pytest.raises(PartMoveError, match=f"workers is {given}"):
-        workers_for(given, [1])
+        check_workers(given)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -50,6 +100,55 @@ def test_results_come_in_the_order_of_the_jobs(workers: int) -> None:
     taken: list[int] = []
     work_in_order(range(20), lambda job: job * 2, taken.append, workers=workers, ending=threading.Event())
     assert taken == [job * 2 for job in range(20)]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_finished_jobs_are_taken_in_their_turn(workers: int) -> None:
+    taken: list[int] = []
+    jobs = [job if job % 3 else Finished(-job) for job in range(20)]
+    work_in_order(jobs, lambda job: job * 2, taken.append, workers=workers, ending=threading.Event())
+    assert taken == [job * 2 if job % 3 else -job for job in range(20)]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_finished_jobs_are_taken_after_an_error(workers: int) -> None:
+    taken: list[int] = []
+
+    def take(job: int) -> None:
+        taken.append(job)
+        if job == 1:
+            raise PartMoveError("the first failed", remedy="None")
+
+    jobs: list[int | Finished[int]] = [1, Finished(2), Finished(3)]
+    with pytest.raises(PartMoveError, match="the first failed"):
+        work_in_order(jobs, lambda job: job, take, workers=workers, ending=threading.Event())
+    assert taken == ([1] if workers == 1 else [1, 2, 3])
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_a_look_ahead_keeps_the_order(threads: int) -> None:
+    assert [*look_ahead(range(7), lambda job: job * 2, threads=threads)] == [
+        (job, job * 2) for job in range(7)
+    ]
+
+
+def test_a_look_ahead_is_ahead() -> None:
+    """Two jobs are looked at while the one before is not yet yielded."""
+    meeting = threading.Barrier(2, timeout=PATIENCE)
+    assert [job for job, _met in look_ahead(range(4), lambda _job: meeting.wait(), threads=2)] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_an_error_of_a_look_ahead_is_raised_in_its_turn(threads: int) -> None:
+    def look(job: int) -> int:
+        if job == 2:
+            raise PartMoveError("no answer")
+        return job
+
+    found: list[int] = []
+    with pytest.raises(PartMoveError, match="no answer"):
+        found.extend(job for job, _looked in look_ahead(range(5), look, threads=threads))
+    assert found in ([], [0, 1])
 
 
 def test_jobs_are_done_at_the_same_time() -> None:

@@ -17,10 +17,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     LeaseHeld,
     LeaseLost,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.confirmation import confirm_lease
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import (
     Lease,
     LeaseKeeper,
-    confirm_lease,
     raise_if_lease_lost,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import AccessDenied, LeaseLost
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.confirmation import confirm_lease
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import (
     LeaseKeeper,
-    confirm_lease,
 )
 from support.memory.bench import HookedStore
 from support.memory.client import MemoryClient

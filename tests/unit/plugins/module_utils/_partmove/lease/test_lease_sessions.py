@@ -18,10 +18,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     LeaseHeld,
     LeaseLost,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.confirmation import confirm_lease
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import (
     Lease,
     LeaseKeeper,
-    confirm_lease,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Committed,

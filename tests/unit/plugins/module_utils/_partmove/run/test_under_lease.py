@@ -14,6 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import (
     Lease,
     LeaseKeeper,
+    LeaseZnodes,
     path_of_lock,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.under_lease import (
@@ -95,11 +96,11 @@ def test_no_work_is_done_where_the_lease_is_lost_while_it_is_taken(
     acquired: list[Lease | None] = []
     worked: list[Lease] = []
 
-    def losing(shard_path: str) -> Lease:
+    def losing(shard_path: str, seen: LeaseZnodes | None) -> Lease:
         if len(acquired) + 1 in lost_at:
             acquired.append(None)
             raise LeaseLost("the lock was lost", remedy="Run again")
-        lease = acquire(shard_path)
+        lease = acquire(shard_path, seen)
         acquired.append(lease)
         return lease
 
@@ -112,6 +113,22 @@ def test_no_work_is_done_where_the_lease_is_lost_while_it_is_taken(
     assert worked == [each for each in acquired if each is not None]
     assert (refusal is None) is (len(lost_at) == 1)
     assert not ground.is_locked
+
+
+def test_what_was_seen_before_the_first_lease_is_not_used_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ground = Ground(losses=1)
+    acquire = ground.leases.acquire
+    used: list[LeaseZnodes | None] = []
+
+    def recording(shard_path: str, seen: LeaseZnodes | None) -> Lease:
+        used.append(seen)
+        return acquire(shard_path, seen)
+
+    monkeypatch.setattr(ground.leases, "acquire", recording)
+    assert work_under_leases(ground.leases, PATH, ground.work, LeaseZnodes()) is None
+    assert used == [LeaseZnodes(), None]
 
 
 @pytest.mark.parametrize(

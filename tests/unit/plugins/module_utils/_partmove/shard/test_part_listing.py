@@ -13,8 +13,12 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import RegisteredPart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listing_cache import ListingCache
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.part_listing import PartListing
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.part_listing import (
+    ListedParts,
+    PartListing,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import PartNames
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import read_alone
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
@@ -62,8 +66,14 @@ class Scene:
     def read(self, *, reread: bool = True) -> dict[str, bytes]:
         """Read the parts: name → data, by a first read or by a later read without ``reread``."""
         listed = read_alone(self.store, self.lists.steps(["r1"], IDS))
-        found = self.lists.registered(listed, IDS, reread=reread)
+        found = self.registered(listed, reread=reread)
         return {part.name.text: part.znode.data for parts in found["r1"].values() for part in parts}
+
+    def registered(
+        self, listed: ListedParts, partition_ids: Collection[str] = IDS, *, reread: bool = True
+    ) -> dict[str, dict[str, list[RegisteredPart]]]:
+        """Read the listed parts, as a run does."""
+        return read_alone(self.store, self.lists.registered_steps(listed, partition_ids, reread=reread))
 
     def write(self, *ops: Op, told: bool = True) -> None:
         """Write as the run does, with a report to the listings."""
@@ -368,7 +378,7 @@ def test_data_read_while_the_part_was_replaced_are_read_again(scene: Scene) -> N
     """The part was listed before the replacement, and read after it."""
     scene.read_listing()
     listed = read_alone(scene.store, scene.lists.steps(["r1"], IDS))
-    scene.lists.registered(listed, IDS)
+    scene.registered(listed)
     replaced(scene)
     assert scene.read(reread=False)[OLD] == b"new"
 
@@ -398,7 +408,7 @@ def part_and_child_replaced_by_the_run(scene: Scene) -> None:
 
 def children_of(scene: Scene, *, reread: bool) -> list[bytes]:
     listed = read_alone(scene.store, scene.lists.steps(["r1"], IDS))
-    (part,) = scene.lists.registered(listed, IDS, reread=reread)["r1"]["20190101"]
+    (part,) = scene.registered(listed, reread=reread)["r1"]["20190101"]
     return [child.data for child in part.children]
 
 
@@ -441,16 +451,16 @@ def test_children_replaced_during_the_read_are_read_again(scene: Scene) -> None:
 
 def test_parts_without_a_cached_payload_are_read(scene: Scene) -> None:
     listed = read_alone(scene.store, scene.lists.steps(["r1"], ["20190102"]))
-    scene.lists.registered(listed, ["20190102"])
+    scene.registered(listed, ["20190102"])
     assert scene.read(reread=False) == {OLD: b"", OTHER: b""}
 
 
 def test_parts_merged_during_the_read_are_listed_again(scene: Scene) -> None:
     listed = read_alone(scene.store, scene.lists.steps(["r1"], ["20190102"]))
-    scene.lists.registered(listed, ["20190102"])
+    scene.registered(listed, ["20190102"])
     listed = read_alone(scene.store, scene.lists.steps(["r1"], IDS))
     merge(scene)
-    found = scene.lists.registered(listed, IDS, reread=False)
+    found = scene.registered(listed, reread=False)
     assert [part.name.text for parts in found["r1"].values() for part in parts] == [MERGED, OTHER]
 
 

@@ -115,6 +115,27 @@ def test_a_partition_switched_during_the_read_is_left_out(bench: Bench) -> None:
     assert reader.registered_names([DAY, OTHER])[1].keys() == {OTHER}
 
 
+def test_state_is_not_read_again_where_nothing_is_concluded(bench: Bench) -> None:
+    hot = Listing(bench.hot_ensemble)
+    reader = ShardReader(hot, bench.cold_store, LAYOUT, DEFAULT_ROOT)
+    hot.listed = lambda paths: bench.move() if LAYOUT.replica("r1").parts in paths else None
+
+    found = reader.registered_names([DAY, OTHER], lambda names: names.is_cold)[1]
+
+    assert found.keys() == {DAY, OTHER}
+    assert not found[DAY].is_cold
+
+
+def test_replicas_may_be_named_by_the_read_of_a_bar(bench: Bench) -> None:
+    reader = reader_of(bench)
+    assert reader.read_with_replicas("/missing") is None
+    bench.hot.delete(LAYOUT.replica("r2").path, recursive=True)
+    assert [each.name for each in reader.shard().replicas] == ["r1"]
+    znode = reader.read_with_replicas(LAYOUT.log)
+    assert znode is not None
+    assert znode.path == LAYOUT.log
+
+
 def test_names_of_parts_in_both_ensembles(bench: Bench) -> None:
     bench.move()
     reader = reader_of(bench)

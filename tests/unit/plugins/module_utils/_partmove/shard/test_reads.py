@@ -95,7 +95,9 @@ def test_has_parts_in_cold_with_and_without_names(bench: Bench, names: bool) -> 
     def look(*replicas: str) -> ColdRead:
         lists = PartListing(bench.cold_store, PartNames(LAYOUT, 1), {})
         query = query_in_cold(DEFAULT_ROOT, LAYOUT, [None, None, None])
-        return read_cold(bench.cold_store, LAYOUT, query, replicas, lists, [DAY] if names else [])
+        return read_cold(
+            bench.cold_store, LAYOUT, query, replicas, lists, [DAY] if names else [], root=DEFAULT_ROOT
+        )
 
     assert not look("r1", "r2").has_parts
     for path in (PATH, LAYOUT.replicas, LAYOUT.replica("r2").path, LAYOUT.replica("r2").parts):

@@ -15,9 +15,14 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.readi
     Steps,
     ask_one_by_one,
     read_alone,
+    read_before,
     read_together,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Query, QueryAnswer
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Query,
+    QueryAnswer,
+    SetData,
+)
 from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble, MemoryStore
 
@@ -84,6 +89,30 @@ def test_a_reading_uses_results_of_earlier_readings(store: Noting) -> None:
 
     assert after.result == (True, [])
     assert len(store.requests) == 1
+
+
+def test_last_znodes_are_read_behind_everything_else(store: Noting) -> None:
+    """They are in each request, and those of the last request count."""
+    asked = store.ask
+
+    def ask(queries: Sequence[Query]) -> list[QueryAnswer]:
+        store.commit([(SetData("/b", f"request {len(store.requests)}".encode(), len(store.requests)),)])
+        return asked(queries)
+
+    store.ask = ask  # type: ignore[method-assign]
+    found, (last,) = read_before(store, below("/a"), ["/b"])
+    assert found == [b"/a/1", b"/a/2"]
+    assert last is not None
+    assert last.data == b"request 1"
+    assert store.requests == [
+        [Query(children=["/a"]), Query(["/b"])],
+        [Query(["/a/1", "/a/2"]), Query(["/b"])],
+    ]
+
+
+def test_last_znodes_are_not_read_where_nothing_else_is(store: Noting) -> None:
+    assert read_before(store, nothing(), ["/b"]) == ("nothing", [])
+    assert store.requests == []
 
 
 def test_no_readings_send_no_request(store: Noting) -> None:

@@ -29,8 +29,8 @@ from support.memory.memory import MemoryEnsemble, MemoryStore
 from support.memory.moves import make_world
 from support.memory.probe import SimulatedProbe
 
-MOST_TO_MOVE = 40
-MOST_OF_NOTHING = 8
+MOST_TO_MOVE = 30
+MOST_OF_NOTHING = 7
 MOST_QUERIES = 4
 """Of each replica."""
 

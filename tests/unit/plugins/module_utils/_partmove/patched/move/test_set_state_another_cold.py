@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
     AssumeActive,
     ServerCheck,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.set_state import (
     StateRefused,
     StateSetter,
@@ -42,8 +43,9 @@ def another_cold(bench: Bench) -> HookedStore:
 
 def setter(bench: Bench, servers: ServerCheck | None = None) -> StateSetter:
     """Return what sets State over the other ensemble."""
-    ask = servers or AskServers(SimulatedProbe(bench.servers))
-    return StateSetter(bench.hot_store, another_cold(bench), bench.context.leases, ask, ShardLayout(PATH))
+    ask, cold = servers or AskServers(SimulatedProbe(bench.servers)), another_cold(bench)
+    leases = LeaseKeeper(bench.hot_store, cold, bench.clock, owner="a test")
+    return StateSetter(bench.hot_store, cold, leases, ask, ShardLayout(PATH))
 
 
 @pytest.fixture

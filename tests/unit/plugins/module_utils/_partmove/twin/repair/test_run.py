@@ -18,7 +18,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease, LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import (
+    Lease,
+    LeaseKeeper,
+    LeaseZnodes,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.evidence import ReplicaTables
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
@@ -102,13 +106,13 @@ class ChangingLeases(LeaseKeeper):
 
     bench: RepairBench
 
-    def acquire(self, shard_path: str) -> Lease:
+    def acquire(self, shard_path: str, seen: LeaseZnodes | None = None) -> Lease:
         store = self.bench.hot.open()
         (path,) = self.bench.records
         (znode,) = store.read([path])
         assert znode is not None
         store.commit([(Delete(path, znode.stat.version),)])
-        return super().acquire(shard_path)
+        return super().acquire(shard_path, seen)
 
 
 def test_partition_of_another_kind_by_now_is_left() -> None:
