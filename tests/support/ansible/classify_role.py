@@ -78,6 +78,8 @@ def role_variables(folder: Path, root: str, *, hot: list[str], cold: list[str]) 
         "spark_master": "local[2]",
         "spark_conf": SMALL_SPARK_CONF,
         "python": sys.executable,
+        # A test that makes one has a place of its own for it.
+        "class_archive": "",
     }
     return {f"partition_classify_{name}": value for name, value in variables.items()}
 
