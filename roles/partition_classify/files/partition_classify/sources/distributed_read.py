@@ -117,8 +117,10 @@ def _frame_of(spark: SparkSession, batches: list[pa.RecordBatch], columns: Struc
     import pyarrow as pa  # noqa: PLC0415 - reading has imported it
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - imports pyarrow
 
-    table = pa.Table.from_batches(batches, to_arrow_schema(columns))
-    return spark.createDataFrame(table, columns)
+    if not batches:
+        # Java finds no schema in a stream without batches.
+        return spark.createDataFrame([], columns)
+    return spark.createDataFrame(pa.Table.from_batches(batches, to_arrow_schema(columns)), columns)
 
 
 def _in_background(work: Callable[[], T]) -> Future[T]:

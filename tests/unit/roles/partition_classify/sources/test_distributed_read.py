@@ -76,6 +76,12 @@ def test_driver_reads_few_parts_itself(spark: SparkSession, tmp_path: Path) -> N
     assert sorted(map(tuple, rows.collect())) == expected
 
 
+def test_driver_may_find_no_part(spark: SparkSession) -> None:
+    rows = DistributedRead(Empty(), INVENTORY_SCHEMA, here=True).rows(spark)
+    assert rows.schema == INVENTORY_SCHEMA
+    assert rows.collect() == []
+
+
 def test_tasks_read_where_the_driver_may_not_or_parts_are_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +103,18 @@ class OnePart(SizedPartition):
     """Has one part."""
 
     parts_at_most: int = 1
+
+
+class Empty(DataSourceReader):
+    """Plans one input partition without rows."""
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return the partition."""
+        return [OnePart()]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[str, ...]]:
+        """Yield nothing."""
+        return iter(())
 
 
 class Failing(DataSourceReader):
