@@ -27,13 +27,13 @@ _OPTIONS = "SPARK_SUBMIT_OPTS"
 _QUIET = "-Xlog:disable -Xlog:all=warning:stderr"
 _SILENT = "-Xlog:disable"
 _OWN_ARCHIVE = ("-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit")
-_SECONDS = 300.0
+_SECONDS = 900.0
 _STALE_SECONDS = 3600.0
 # An archive takes about 170 MB.
 _FREE_BYTES = 1 << 30
 _PRIVATE = 0o700
 _WRITABLE_FOR_OTHERS = 0o022
-_LOWEST_PRIORITY = 19
+_LOW_PRIORITY = 10
 
 
 class ClassArchive:
@@ -54,8 +54,8 @@ class ClassArchive:
         return {**given, _OPTIONS: f"{given.get(_OPTIONS, '')} {options}".strip()}
 
     def finish(self, running: subprocess.Popen[bytes]) -> None:
-        """Wait until Java has written the archive, with the lowest priority, and keep it."""
-        os.setpriority(os.PRIO_PGRP, 0, _LOWEST_PRIORITY)
+        """Wait until Java has written the archive, with a low priority, and keep it."""
+        os.setpriority(os.PRIO_PGRP, 0, _LOW_PRIORITY)
         try:
             status = running.wait(_SECONDS)
         except subprocess.TimeoutExpired:

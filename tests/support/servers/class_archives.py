@@ -20,7 +20,7 @@ from support.servers.jvm import ARCHIVES, ARCHIVING_SPARK_CONF, SPARK, ZOOKEEPER
 from support.servers.zookeeper import Ensemble
 from support.servers.zookeeper_config import EnsembleOptions
 
-_SECONDS = 300.0
+_SECONDS = 900.0
 
 
 def main() -> None:
