@@ -70,7 +70,7 @@ def measure_one_member(pair: Pair) -> dict[str, Any]:
         for name in ("names", "content")
     }
     for name, runs in audits.items():
-        _print_audits(name, runs)
+        print_audits(name, "cold", runs)
     _print_verdict(moves)
     return {
         "move": _summary(moves),
@@ -169,11 +169,16 @@ def _print_baselines(runs: Sequence[Baseline], moves: Sequence[Measurement]) -> 
     )
 
 
-def _print_audits(name: str, runs: Sequence[AuditMeasurement]) -> None:
+def print_audits(name: str, where: str, runs: Sequence[AuditMeasurement]) -> None:
+    """Print audits of one table; ``where``: the ensemble that registers its parts."""
+    cpu = Spread.of(10_000 * each.cpu_seconds / each.parts for each in runs)
+    idle = Spread.of(each.idle_rss_mb for each in runs).median
     print(
-        f"\nAudit by {name} of a table that is cold, without what ClickHouse takes to answer\n"
+        f"\nAudit by {name} of a table that is {where}, without what ClickHouse takes to answer\n"
         f"  {_rate(runs):,.0f} parts/s: {runs[0].parts:,} parts, {max(each.requests for each in runs)}"
-        f" requests and {max(each.peak_rss_mb for each in runs):.0f} MB at most",
+        f" requests\n"
+        f"  CPU seconds for 10,000 parts: {cpu:.3f} in the client\n"
+        f"  {max(each.peak_rss_mb for each in runs):.0f} MB at most, {idle:.0f} MB of that before the audit",
         flush=True,
     )
 

@@ -38,6 +38,8 @@ class AuditMeasurement:
     peak_rss_mb: float
     idle_rss_mb: float
     """Before the audit."""
+    cpu_seconds: float = 0.0
+    """Time of processors of the process."""
     requests: int = 0
     """That the members of both ensembles got; a batch is one."""
 
@@ -67,14 +69,14 @@ def measure(arguments: Mapping[str, Any]) -> AuditMeasurement:
     names: list[str] = arguments["on_disk"]
     task = PartAuditInfo(arguments, SameDisks(names))
     idle = memory_mb("VmRSS")
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), time.process_time()
     with ExitStack() as stack:
         task.run(Resources(arguments, stack, check_mode=False))
-    seconds = time.perf_counter() - begin
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
     result = task.result()
     if result["findings"] or not result["complete"]:
         raise RuntimeError(f"the table is not sound: {result['summary']}")
-    return AuditMeasurement(sum(result["kinds"].values()), seconds, memory_mb("VmHWM"), idle)
+    return AuditMeasurement(sum(result["kinds"].values()), seconds, memory_mb("VmHWM"), idle, cpu)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,9 @@
 
 from __future__ import annotations
 
-from mutants import audit_alarms
+from mutants import audit_alarms, audit_settled
 from mutants.mutant import Mutant
 
-_AUDIT = "patched/audit/audit.py"
 _EVIDENCE = "patched/audit/evidence.py"
 _TWO_READS = "findings/two_reads.py"
 _READER = "patched/audit/reader.py"
@@ -19,6 +18,7 @@ _PAYLOADS = "patched/audit/payloads.py"
 _DETACHED = "patched/audit/detached.py"
 _OTHER_WRITERS = "patched/audit/other_writers.py"
 _STATEMENTS = "patched/audit/statements.py"
+_VERDICTS = "patched/audit/verdicts.py"
 
 MUTANTS = (
     Mutant(
@@ -51,7 +51,7 @@ MUTANTS = (
     ),
     Mutant(
         "a run hides an unsafe restart",
-        _AUDIT,
+        _VERDICTS,
         "if not verdict.kind.is_inconsistent or verdict.restart_unsafe:",
         "if not verdict.kind.is_inconsistent:",
         ("patched/audit/test_audit.py::test_an_unsafe_restart_is_reported_beside_a_run",),
@@ -134,7 +134,7 @@ MUTANTS = (
     Mutant(
         "a damaged part znode in cold alone is a copy",
         _PAYLOADS,
-        "if part.name.text in known:",
+        "if text in known:",
         "if reader is not ensembles[0][0]:",
         (
             (
@@ -202,15 +202,15 @@ MUTANTS = (
     Mutant(
         "parts in cold are not compared with the epoch",
         _OTHER_WRITERS,
-        "found.update(each for each, mtime in _newest_in_cold(in_cold).items() if mtime > latest)",
+        "found.update(_written_after(latest, partitions))",
         "pass",
         ("patched/audit/test_other_writers.py",),
     ),
     Mutant(
         "parts in cold of another table are compared with the epoch",
         _OTHER_WRITERS,
-        "in_cold = partitions if owner is Owner.OURS else {}",
-        "in_cold = partitions",
+        "is_ours = partitions.owner is Owner.OURS",
+        "is_ours = True",
         ("patched/audit/test_other_writers.py",),
     ),
     Mutant(
@@ -223,7 +223,7 @@ MUTANTS = (
     Mutant(
         "a copy of a run counts as of another tool once its part was fetched anew",
         _OTHER_WRITERS,
-        "return copy.in_cold.stat.ctime >= original.ctime and _is_later(",
+        "return copy.ctime_in_cold >= copy.ctime_in_hot and _is_later(",
         "return _is_later(",
         ("patched/audit/test_other_writers.py",),
     ),
@@ -270,4 +270,5 @@ MUTANTS = (
         ("patched/audit/test_detached.py",),
     ),
     *audit_alarms.MUTANTS,
+    *audit_settled.MUTANTS,
 )

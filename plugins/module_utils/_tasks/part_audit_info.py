@@ -108,7 +108,9 @@ class PartAuditInfo:
         """Audit one shard path; return the number of judged partitions of replicas."""
         begun = clock.now()
         try:
-            audit = audit_shard(reader, shard_path, compare_all=self._compare_all)
+            audit = audit_shard(
+                reader, shard_path, compare_all=self._compare_all, list_all=self._with_consistent
+            )
         except NoSuchTable:
             if not self._skips_missing:
                 raise
@@ -116,7 +118,7 @@ class PartAuditInfo:
             # or before the repair.
             return 0
         self._audits.append(audit._replace(seconds=max(0.0, clock.now() - begun)))
-        return len(audit.rows)
+        return audit.judged
 
 
 def result_of(

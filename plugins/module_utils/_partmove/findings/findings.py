@@ -106,8 +106,12 @@ class Findings(Generic[RowT, KindT]):
 
     def kinds(self) -> dict[KindT, int]:
         """Return the number of rows of every kind, worst kind first; 0 for a kind without rows."""
-        counted = Counter(row.verdict.kind for row in self.rows)
-        return {kind: counted[kind] for kind in self._kinds}
+        numbers = Counter(row.verdict.kind for row in self.rows) + self.only_counted()
+        return {kind: numbers[kind] for kind in self._kinds}
+
+    def only_counted(self) -> Counter[KindT]:
+        """Return the number of consistent rows that are not in ``rows``, by kind."""
+        return Counter()
 
     def unjudged(self) -> list[AnyAudit[RowT]]:
         """Return the shard paths that could not be judged, and the unreadable znodes, sorted by path."""
@@ -151,8 +155,9 @@ class Findings(Generic[RowT, KindT]):
     def _head(self) -> str:
         inconsistent, not_judged = sum(map(_is_drift, self.findings)), self._not_judged()
         can_wait = len(self.findings) - inconsistent - not_judged
+        consistent = len(self.rows) - len(self.findings) + sum(self.only_counted().values())
         return (
-            f"Shard paths: {self.shard_paths}; {self.counted}: {len(self.rows) - len(self.findings)}"
+            f"Shard paths: {self.shard_paths}; {self.counted}: {consistent}"
             f" consistent, {inconsistent} inconsistent, {not_judged} not judged"
             f"{f', {can_wait} can wait' if can_wait else ''}"
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 NOT_JUDGED = "not_judged"
@@ -23,7 +23,10 @@ class Texts(NamedTuple):
 
 
 class Vocabulary(Enum):
-    """A closed vocabulary of kinds, worst kind first; subclasses define the members."""
+    """A closed vocabulary of kinds, worst kind first; subclasses define the members.
+
+    An audit asks the properties of a kind once for each row, so they are computed once for each kind.
+    """
 
     @property
     def texts(self) -> Texts:
@@ -40,17 +43,17 @@ class Vocabulary(Enum):
         """The remedy; empty for a consistent kind."""
         return self.texts.remedy
 
-    @property
+    @cached_property
     def is_consistent(self) -> bool:
         """Whether no action is needed."""
         return not self.texts.remedy
 
-    @property
+    @cached_property
     def is_inconsistent(self) -> bool:
         """Whether an action is needed; False for a row that could not be judged."""
         return not self.is_consistent and self.value != NOT_JUDGED
 
-    @property
+    @cached_property
     def rank(self) -> int:
         """The position in the vocabulary; 0 is the worst kind."""
         return _ranks(type(self))[self]

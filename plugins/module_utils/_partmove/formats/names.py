@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from typing import NamedTuple
 
 from ..errors import FormatError
 from ..text import shown
@@ -48,8 +48,7 @@ _FORMS = {
 }
 
 
-@dataclass(frozen=True)
-class PartName:
+class PartName(NamedTuple):
     """A parsed part name. ``mutation``: None unless a mutation rewrote the part."""
 
     partition_id: str

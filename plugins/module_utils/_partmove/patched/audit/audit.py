@@ -11,19 +11,22 @@ unregistered, in the first read as well.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ...errors import AccessDenied, BindingConflict, FormatError
-from ...findings.two_reads import SECONDS_BETWEEN_READS, confirmed
+from ...findings.two_reads import SECONDS_BETWEEN_READS
 from .detached import DetachedFolder
 from .details import RowDetails, details_of
-from .evidence import FirstReadMismatches, PartitionEvidence
-from .judge import Verdict, judge
+from .judge import Verdict
 from .kind import FindingKind
+from .partitions import Mismatches, Partitions
 from .reader import EvidenceReader, ShardEvidence
 from .replicas import NO_PARTITION
+from .verdicts import Verdicts, verdicts_of
 
 
 class Row(NamedTuple):
@@ -43,6 +46,7 @@ class ShardAudit(NamedTuple):
     written_by_another: the partitions that another tool wrote after the last run, sorted.
     detached: the part folders in ``detached`` of the replicas, sorted.
     seconds: how long the audit took; 0.0 if nobody measured it.
+    counted: kind → number of consistent rows left out of ``rows``.
     """
 
     shard_path: str
@@ -51,116 +55,92 @@ class ShardAudit(NamedTuple):
     written_by_another: tuple[str, ...] = ()
     detached: tuple[DetachedFolder, ...] = ()
     seconds: float = 0.0
+    counted: Mapping[FindingKind, int] = MappingProxyType({})
+
+    @property
+    def judged(self) -> int:
+        """The number of partitions of replicas, counted ones included."""
+        return len(self.rows) + sum(self.counted.values())
 
 
-def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = False) -> ShardAudit:
+def audit_shard(
+    reader: EvidenceReader, shard_path: str, *, compare_all: bool = False, list_all: bool = True
+) -> ShardAudit:
     """Read the shard path once, and its inconsistent partitions again; with ``compare_all`` every partition.
 
-    If hot does not have the shard path, the audit covers its leftovers in cold. Raises NoSuchTable if neither
+    If hot does not have the shard path, the audit covers its leftovers in cold. Without ``list_all``,
+    consistent rows are only counted, unless the report needs their details. Raises NoSuchTable if neither
     ensemble has anything there, EnsembleError and kin.
     """
     try:
-        first = last = reader.read_anywhere(shard_path)
-        verdicts: _Verdicts = _verdicts(first)
-        doubtful = frozenset(verdicts) if compare_all else _inconsistent(verdicts)
+        last = reader.read_anywhere(shard_path)
+        silent, verdicts = last.silent, verdicts_of(last)
+        doubtful = frozenset(last.partitions) if compare_all else verdicts.doubtful()
         if doubtful:
-            if any(each.kind in _MAY_PASS for replicas in verdicts.values() for each in replicas.values()):
+            if any(each.kind in _MAY_PASS for each in verdicts.by_rules()):
                 reader.wait(SECONDS_BETWEEN_READS)
-            last = _with_first_mismatches(first, reader.read_anywhere(shard_path, content_of=doubtful))
-            verdicts = _confirmed(verdicts, _verdicts(last), doubtful)
+            before = _mismatches(last, verdicts)
+            # The lists of a large table take much memory, and the second read has them anew.
+            del last
+            last = _after(before, reader.read_anywhere(shard_path, content_of=doubtful))
+            verdicts = verdicts.confirmed_by(verdicts_of(last), doubtful)
     except (AccessDenied, BindingConflict, FormatError) as error:
         return ShardAudit(shard_path, (), str(error))
-    rows = (*_rows(shard_path, verdicts, last.partitions), *_silent_rows(shard_path, first.silent, verdicts))
-    return ShardAudit(shard_path, rows, written_by_another=last.written_by_another, detached=last.detached)
+    counted: Counter[FindingKind] = Counter()
+    rows = [*_rows(shard_path, verdicts, last.partitions, None if list_all else counted)]
+    return ShardAudit(
+        shard_path,
+        (*rows, *_silent_rows(shard_path, silent, verdicts)),
+        written_by_another=last.written_by_another,
+        detached=last.detached,
+        counted=dict(counted),
+    )
 
-
-_Verdicts = Mapping[str, Mapping[str, Verdict]]
-"""Partition id → replica → verdict."""
 
 _MAY_PASS = frozenset({FindingKind.UNREGISTERED, FindingKind.REGISTERED_FOR_ANOTHER, FindingKind.NOT_ON_DISK})
 """Kinds of a partition during an insert, fetch or drop of its server."""
 
-_OF_CONTENT = frozenset({FindingKind.UNREADABLE, FindingKind.UNLIKE_DISK, FindingKind.COPIES_DIFFER})
-"""Kinds found by the second read alone, because the first read compares no content."""
 
-
-def _with_first_mismatches(first: ShardEvidence, second: ShardEvidence) -> ShardEvidence:
-    """Return the second read, restricted to the mismatches of the first read."""
-    before = {
-        (partition.partition_id, replica.name): replica.mismatches
-        for partition in first.partitions.values()
-        for replica in partition.replicas
-    }
-
-    def after(partition: PartitionEvidence) -> PartitionEvidence:
-        replicas = tuple(
-            replace(each, before=before.get((partition.partition_id, each.name), FirstReadMismatches()))
-            for each in partition.replicas
-        )
-        return replace(partition, replicas=replicas)
-
-    return replace(second, partitions={name: after(each) for name, each in second.partitions.items()})
-
-
-def _verdicts(shard: ShardEvidence) -> dict[str, dict[str, Verdict]]:
-    by_partition = {each: judge(partition) for each, partition in shard.partitions.items()}
-    if not shard.lock:
-        return by_partition
-    reason = f"a run works on the table: {shard.lock}"
+def _mismatches(shard: ShardEvidence, verdicts: Verdicts) -> Mismatches:
+    """Return the mismatches of a read. A settled partition has none."""
     return {
-        each: {name: _under_lock(verdict, reason) for name, verdict in verdicts.items()}
-        for each, verdicts in by_partition.items()
+        each: {replica.name: replica.mismatches for replica in shard.partitions[each].replicas}
+        for each in verdicts.of_rules
     }
 
 
-def _under_lock(verdict: Verdict, reason: str) -> Verdict:
-    """Replace an inconsistency by NOT_JUDGED, because the running move may cause it.
-
-    A verdict with an unsafe restart stays: the operator has to know it in any case.
-    """
-    if not verdict.kind.is_inconsistent or verdict.restart_unsafe:
-        return verdict
-    return Verdict(FindingKind.NOT_JUDGED, verdict.parts, reason)
+def _after(before: Mismatches, second: ShardEvidence) -> ShardEvidence:
+    """Return the second read, restricted to the mismatches of the first read."""
+    return replace(second, partitions=replace(second.partitions, before=before))
 
 
-def _inconsistent(verdicts: _Verdicts) -> frozenset[str]:
-    return frozenset(
-        each
-        for each, replicas in verdicts.items()
-        if not all(verdict.kind.is_consistent for verdict in replicas.values())
-    )
-
-
-def _confirmed(first: _Verdicts, second: _Verdicts, doubtful: Collection[str]) -> _Verdicts:
-    """Return the verdicts of the first read; for doubtful partitions, the verdicts of both reads together.
-
-    An inconsistent partition or replica is left out unless both reads have it.
-    """
-    again = {
-        each: {
-            name: settled
-            for name, verdict in second.get(each, {}).items()
-            if (settled := confirmed(first[each].get(name), verdict, only_in_second=_OF_CONTENT)) is not None
-        }
-        for each in doubtful
-    }
-    return {**first, **again}
-
-
-def _silent_rows(shard_path: str, silent: Mapping[str, str], verdicts: _Verdicts) -> Iterable[Row]:
+def _silent_rows(shard_path: str, silent: Mapping[str, str], verdicts: Verdicts) -> Iterable[Row]:
     """Yield a row for each silent server of a replica without a verdict.
 
     No partition is registered for such a replica, but its disk may have parts that no ensemble registers.
     """
-    judged = set[str]().union(*verdicts.values())
+    judged = verdicts.judged_replicas()
     for replica, silence in sorted(silent.items()):
         if replica not in judged:
             yield Row(shard_path, NO_PARTITION, replica, Verdict(FindingKind.NOT_JUDGED, reason=silence))
 
 
-def _rows(shard_path: str, verdicts: _Verdicts, evidence: Mapping[str, PartitionEvidence]) -> Iterable[Row]:
-    for partition, replicas in sorted(verdicts.items()):
-        known = evidence.get(partition)
-        for replica, verdict in sorted(replicas.items()):
+def _rows(
+    shard_path: str, verdicts: Verdicts, evidence: Partitions, counted: Counter[FindingKind] | None
+) -> Iterator[Row]:
+    """Yield the rows, sorted; with ``counted``, consistent rows are counted there instead."""
+    if counted is not None:
+        for kind, number in Counter(each.kind for each in verdicts.settled.values()).items():
+            counted[kind] += number * len(verdicts.replicas)
+    for partition in sorted(verdicts.of_rules if counted is not None else verdicts):
+        known = evidence.get(partition) if partition in verdicts.of_rules else None
+        for replica, verdict in sorted(verdicts[partition].items()):
+            if counted is not None and _is_only_counted(verdict):
+                counted[verdict.kind] += 1
+                continue
             details = RowDetails() if known is None else details_of(known, replica, verdict)
             yield Row(shard_path, partition, replica, verdict, details)
+
+
+def _is_only_counted(verdict: Verdict) -> bool:
+    return verdict.kind.is_consistent and verdict.kind is not FindingKind.COPIES_NEEDED

@@ -11,7 +11,7 @@ parts on both sides of a detached part can be merged into one that covers it by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 from typing import NamedTuple
 
@@ -41,14 +41,9 @@ class DetachedFolder(NamedTuple):
 
 
 def detached_folders(
-    partitions: Mapping[str, PartitionEvidence], format_version: int
+    listed: Mapping[str, Collection[str]], partitions: Mapping[str, PartitionEvidence], format_version: int
 ) -> tuple[DetachedFolder, ...]:
-    """Return the folders with a valid part name on all servers that list them; sorted."""
-    listed = {
-        replica.name: replica.detached or frozenset[str]()
-        for partition in partitions.values()
-        for replica in partition.replicas
-    }
+    """Return the folders with a valid part name, sorted. ``listed``: replica → folders in ``detached``."""
     found = []
     for replica, folders in listed.items():
         for folder in folders:

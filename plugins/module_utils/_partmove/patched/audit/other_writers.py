@@ -17,20 +17,22 @@ A table that no run has leased yet has no epoch, and nothing to compare with. It
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from ...binding.owner import Owner
-from ...formats.layout import ShardLayout
 from ...lease.lease import path_of_epoch, path_of_lock, path_of_locks
 from ...tree.ports import ZnodeReader
 from ...tree.znodes import Znode
 from ...zip_strict import zip_strict
-from .evidence import PartitionEvidence
+from .partitions import Partitions
+from .replicas import ListedNames
 
 _SHORT_LEASE_MS = 3600 * 1000
 """Some servers do not count a deletion in the pzxid of its parent; then a run may still hold its lease."""
 _LONGEST_LEASE_MS = 24 * 3600 * 1000
+_PARTS_PER_PORTION = 2000
 
 
 class _Record(NamedTuple):
@@ -41,77 +43,78 @@ class _Record(NamedTuple):
 
 
 class _Copy(NamedTuple):
-    """A part that both ensembles register."""
+    """A part that both ensembles register. Times are in milliseconds since 1970."""
 
     partition: str
-    in_hot: Znode
-    in_cold: Znode
+    czxid_in_hot: int
+    ctime_in_hot: int
+    ctime_in_cold: int
 
 
 def written_by_another(
-    hot: ZnodeReader,
-    cold: ZnodeReader,
-    root: str,
-    shard_path: str,
-    partitions: Mapping[str, PartitionEvidence],
-    owner: Owner,
+    hot: ZnodeReader, cold: ZnodeReader, root: str, partitions: Partitions
 ) -> tuple[str, ...]:
     """Return the ids of the partitions that another tool wrote, sorted; none while a run works on the table.
 
     Call this function after State and cold were read: a run that wrote them since then shows its lock, or has
     deleted it. Raises EnsembleError and kin.
     """
-    states = {each: partition.state for each, partition in partitions.items() if partition.state is not None}
-    in_cold = partitions if owner is Owner.OURS else {}
-    if not states and not any(each.cold for one in in_cold.values() for each in one.replicas):
+    names, shard_path = partitions.names, partitions.names.layout.path
+    is_ours = partitions.owner is Owner.OURS
+    states = {each: state.stat for each, state in names.states.items() if state is not None}
+    if not states and not (is_ours and any(names.cold.parts.values())):
         return ()
     # The record comes last, for the same reason.
-    copies = list(_copies(hot, cold, shard_path, in_cold))
+    copies = list(_copies(hot, cold, names)) if is_ours else []
     epoch_path = path_of_epoch(root, shard_path)
-    after_marks = _created_after_marks(cold, shard_path, epoch_path, in_cold)
+    after_marks = _created_after_marks(cold, epoch_path, names) if is_ours else {}
     lock, locks, epoch = hot.read([path_of_lock(root, shard_path), path_of_locks(root), epoch_path])
     if lock is not None or locks is None or epoch is None:
         return ()
     record = _Record(epoch, locks)
-    found = {each for each, state in states.items() if _is_later(state.stat.mzxid, state.stat.mtime, record)}
+    found = {each for each, state in states.items() if _is_later(state.mzxid, state.mtime, record)}
     found.update(each.partition for each in copies if _is_of_another(each, record))
-    cold_epoch = cold.read([epoch_path])[0] if in_cold else None
+    cold_epoch = cold.read([epoch_path])[0] if is_ours else None
     if cold_epoch is not None:
         found.update(after_marks.get(cold_epoch.stat.mzxid, ()))
         latest = cold_epoch.stat.mtime + _LONGEST_LEASE_MS
-        found.update(each for each, mtime in _newest_in_cold(in_cold).items() if mtime > latest)
+        found.update(_written_after(latest, partitions))
     return tuple(sorted(found))
 
 
-def _copies(
-    hot: ZnodeReader, cold: ZnodeReader, shard_path: str, partitions: Mapping[str, PartitionEvidence]
-) -> Iterator[_Copy]:
-    layout = ShardLayout(shard_path)
-    places = [
-        (each, layout.replica(replica.name).part(part.text))
-        for each, partition in partitions.items()
-        for replica in partition.replicas
-        for part in set(replica.hot) & set(replica.cold)
-    ]
-    paths = [path for _partition, path in places]
-    both = list(zip_strict(hot.read(paths), cold.read(paths)))
-    for (partition, _path), (in_hot, in_cold) in zip_strict(places, both):
-        if in_hot is not None and in_cold is not None:
-            yield _Copy(partition, in_hot, in_cold)
+def _copies(hot: ZnodeReader, cold: ZnodeReader, names: ListedNames) -> Iterator[_Copy]:
+    places = (
+        (each, names.layout.replica(replica).part(part.text))
+        for replica, in_cold in names.cold.parts.items()
+        for in_hot in [names.hot.parts.get(replica, {})]
+        for each in in_cold.keys() & in_hot.keys()
+        for part in set(in_cold[each]).intersection(in_hot[each])
+    )
+    for portion in _portions(places):
+        paths = [path for _partition, path in portion]
+        both = list(zip_strict(hot.read(paths), cold.read(paths)))
+        for (partition, _path), (original, copy) in zip_strict(portion, both):
+            if original is not None and copy is not None:
+                yield _Copy(partition, original.stat.czxid, original.stat.ctime, copy.stat.ctime)
 
 
-def _created_after_marks(
-    cold: ZnodeReader, shard_path: str, epoch_path: str, partitions: Mapping[str, PartitionEvidence]
-) -> dict[int, set[str]]:
+def _portions(places: Iterable[tuple[str, str]]) -> Iterator[Sequence[tuple[str, str]]]:
+    """Yield partition and path of parts in portions, small enough for memory."""
+    rest = iter(places)
+    while portion := list(islice(rest, _PARTS_PER_PORTION)):
+        yield portion
+
+
+def _created_after_marks(cold: ZnodeReader, epoch_path: str, names: ListedNames) -> dict[int, set[str]]:
     """Return mzxid of the epoch in cold → partitions with a part that another tool created after the epoch.
 
     Another tool copies znodes of a replica that no run copies, before the parts or in the same transaction.
     Returns {} if no such znode is later than the epoch. The caller reads the epoch again: only if it is the
     same did no run begin.
     """
-    layout = ShardLayout(shard_path)
-    names = sorted({each.name for one in partitions.values() for each in one.replicas})
-    replicas = [layout.replica(each) for each in names]
+    layout = names.layout
+    with_parts = (each for each, parts in names.cold.parts.items() if parts)
+    replicas = [layout.replica(each) for each in sorted({*names.replicas, *with_parts})]
     paths = [path for each in replicas for path in (each.host, each.log_pointer, each.queue)]
     epoch, *marks = cold.read([epoch_path, *paths])
     if epoch is None:
@@ -119,18 +122,20 @@ def _created_after_marks(
     later = [each.stat.czxid for each in _there(marks) if each.stat.czxid > epoch.stat.mzxid]
     if not later:
         return {}
-    parts = [
-        (each, layout.replica(replica.name).part(part.text))
-        for each, partition in partitions.items()
-        for replica in partition.replicas
-        for part in replica.cold
-    ]
-    znodes = cold.read([path for _partition, path in parts])
-    found = {
-        partition
-        for (partition, _path), znode in zip_strict(parts, znodes)
-        if znode is not None and znode.stat.czxid >= min(later)
-    }
+    places = (
+        (each, layout.replica(replica).part(part.text))
+        for replica, partitions in names.cold.parts.items()
+        for each, in_cold in partitions.items()
+        for part in in_cold
+    )
+    found = set[str]()
+    for portion in _portions(places):
+        znodes = cold.read([path for _partition, path in portion])
+        found.update(
+            partition
+            for (partition, _path), znode in zip_strict(portion, znodes)
+            if znode is not None and znode.stat.czxid >= min(later)
+        )
     return {epoch.stat.mzxid: found}
 
 
@@ -138,16 +143,13 @@ def _there(znodes: Iterable[Znode | None]) -> Iterator[Znode]:
     return (each for each in znodes if each is not None)
 
 
-def _newest_in_cold(partitions: Mapping[str, PartitionEvidence]) -> dict[str, int]:
-    """Return partition id → time of the newest write to a part in cold, in milliseconds since 1970.
+def _written_after(latest: int, partitions: Partitions) -> Iterator[str]:
+    """Yield the partitions with a part in cold written after a time, in milliseconds since 1970.
 
-    Only partitions whose content was read are in the result.
+    Only partitions whose content was read are known.
     """
-    times = {
-        each: max((replica.cold_mtime for replica in partition.replicas), default=0)
-        for each, partition in partitions.items()
-    }
-    return {each: mtime for each, mtime in times.items() if mtime}
+    for content in partitions.contents.values():
+        yield from (each for each, mtime in content.cold_mtimes.items() if mtime > latest)
 
 
 def _is_of_another(copy: _Copy, record: _Record) -> bool:
@@ -155,8 +157,7 @@ def _is_of_another(copy: _Copy, record: _Record) -> bool:
 
     A server that fetches a lost part anew creates its part znode anew, and the copy of a run is older.
     """
-    original = copy.in_hot.stat
-    return copy.in_cold.stat.ctime >= original.ctime and _is_later(original.czxid, original.ctime, record)
+    return copy.ctime_in_cold >= copy.ctime_in_hot and _is_later(copy.czxid_in_hot, copy.ctime_in_hot, record)
 
 
 def _is_later(zxid: int, time: int, record: _Record) -> bool:

@@ -10,7 +10,6 @@ form. Hot is read before cold, because a move takes parts from hot to cold.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -22,16 +21,16 @@ from ...errors import NoSuchTable, PartMoveError
 from ...formats.layout import ShardLayout, is_shard_path
 from ...formats.table_metadata import parse_table_metadata
 from ...lease.lease import path_of_lock
-from ...shard.copy_retention import retention_left_of
 from ...tree.ports import Clock, ZnodeReader, ZnodeStore
 from ...tree.znodes import Znode
 from ...zip_strict import zip_strict
+from .content import read_contents
 from .detached import DetachedFolder, detached_folders
-from .evidence import DiskParts, Disks, PartitionEvidence, ReplicaEvidence
-from .names import EnsembleNames, listed_names, split_names
+from .evidence import DiskParts, Disks
+from .names import EnsembleNames, NameSplitter, listed_names
 from .other_writers import written_by_another
-from .payloads import with_content
-from .replicas import NO_PARTITION, ListedNames, ReplicaAnswer, invalid_names, replica_evidence
+from .partitions import Partitions
+from .replicas import ListedNames, ReplicaAnswer, listed_folders
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class ShardEvidence:
     layout: ShardLayout
     binding: Binding
     owner: Owner
-    partitions: Mapping[str, PartitionEvidence]
+    partitions: Partitions
     lock: str
     written_by_another: tuple[str, ...] = ()
     detached: tuple[DetachedFolder, ...] = ()
@@ -74,6 +73,8 @@ class EvidenceReader:
         self._clock = clock
         self._root = root
         self._at_once = at_once
+        self._splitter = NameSplitter(1)
+        self._split: tuple[ShardLayout, int] | None = None
 
     def read(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:
         """Return the evidence of a shard path, with the content of parts compared for the named partitions.
@@ -84,29 +85,28 @@ class EvidenceReader:
         layout = ShardLayout(shard_path)
         self._hot.sync(layout.path)
         version = self._format_version(layout)
-        replicas = self._replicas(layout, version)
+        splitter = self._splitter_of(layout, version)
+        replicas = self._replicas(layout, splitter)
         # From here on, the reads include what the servers did since they were asked.
         self._hot.sync(layout.path)
         lock, shard = self._hot.read([path_of_lock(self._root, layout.path), layout.path])
         if shard is None:
             raise _no_table(layout)
-        hot = listed_names(self._hot, layout, version)
+        hot = listed_names(self._hot, layout, version, splitter)
         self._cold.sync(layout.path)
-        cold = listed_names(self._cold, layout, version)
+        cold = listed_names(self._cold, layout, version, splitter)
         binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
         names = ListedNames(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
         owner = owner_of(binding, shard.stat)
-        partitions = self._with_content(layout, self._partitions(names, binding, owner), content_of)
+        partitions = self._with_content(self._partitions(names, binding, owner), content_of)
         return ShardEvidence(
             layout=layout,
             binding=binding,
             owner=owner,
             partitions=partitions,
             lock="" if lock is None else lock.data.decode(errors="replace"),
-            written_by_another=written_by_another(
-                self._hot, self._cold, self._root, layout.path, partitions, owner
-            ),
-            detached=detached_folders(partitions, version),
+            written_by_another=written_by_another(self._hot, self._cold, self._root, partitions),
+            detached=detached_folders(listed_folders(names), partitions, version),
             silent={name: each.silence for name, each in replicas.items() if each.silence},
         )
 
@@ -166,7 +166,13 @@ class EvidenceReader:
             raise _no_table(layout)
         return parse_table_metadata(metadata.data, layout.metadata).format_version
 
-    def _replicas(self, layout: ShardLayout, version: int) -> dict[str, ReplicaAnswer]:
+    def _splitter_of(self, layout: ShardLayout, version: int) -> NameSplitter:
+        """Return the splitter of the last read, if it was of the same table: most names are the same."""
+        if self._split != (layout, version):
+            self._split, self._splitter = (layout, version), NameSplitter(version)
+        return self._splitter
+
+    def _replicas(self, layout: ShardLayout, splitter: NameSplitter) -> dict[str, ReplicaAnswer]:
         layouts = [layout.replica(name) for name in self._hot.children([layout.replicas])[0] or ()]
         read = iter(self._hot.read([path for each in layouts for path in (each.host, each.is_active)]))
         znodes = [(each, next(read), next(read)) for each in layouts]
@@ -175,7 +181,8 @@ class EvidenceReader:
         )
         replicas: dict[str, ReplicaAnswer] = {}
         for (each, _host, is_active), (disk, silence) in zip_strict(znodes, disks):
-            active, _invalid = split_names(() if disk is None else disk.active, version, f"{each.path}, disk")
+            # In the order of listings, for equal lists to be found.
+            active, _invalid = splitter.split(() if disk is None else tuple(sorted(disk.active)))
             replicas[each.name] = ReplicaAnswer(is_active is not None, disk, active, silence)
         return replicas
 
@@ -198,43 +205,15 @@ class EvidenceReader:
         ordered = sorted(ids)
         return dict(zip_strict(ordered, self._hot.read([layout.state(each) for each in ordered])))
 
-    def _partitions(self, names: ListedNames, binding: Binding, owner: Owner) -> dict[str, PartitionEvidence]:
-        now = self._clock.now()
-        are_active = all(each.is_active for each in names.replicas.values())
+    def _partitions(self, names: ListedNames, binding: Binding, owner: Owner) -> Partitions:
         cold_is_known = binding.cold is not None and (binding.known is None or binding.is_known)
-        partitions = {
-            each: PartitionEvidence(
-                partition_id=each,
-                state=state,
-                replicas=tuple(replica_evidence(names, each)),
-                owner=owner,
-                cold_is_known=cold_is_known,
-                seconds_needed=retention_left_of(state, now, are_active=are_active),
-                now=now,
-            )
-            for each, state in names.states.items()
-        }
-        invalid = invalid_names(names, owner)
-        return {NO_PARTITION: invalid, **partitions} if invalid is not None else partitions
+        return Partitions(names, owner, cold_is_known, self._clock.now())
 
-    def _with_content(
-        self, layout: ShardLayout, partitions: dict[str, PartitionEvidence], content_of: Collection[str]
-    ) -> dict[str, PartitionEvidence]:
-        chosen = sorted(partitions.keys() & set(content_of) - {NO_PARTITION})
-        by_replica: defaultdict[str, dict[str, ReplicaEvidence]] = defaultdict(dict)
-        for each in chosen:
-            for replica in partitions[each].replicas:
-                by_replica[replica.name][each] = replica
-        compared: defaultdict[str, list[ReplicaEvidence]] = defaultdict(list)
-        for _name, partition_replicas in sorted(by_replica.items()):
-            evidence = list(partition_replicas.values())
-            for each, replica in zip_strict(
-                list(partition_replicas), list(with_content(self._hot, self._cold, layout, evidence))
-            ):
-                compared[each].append(replica)
-        for each, replicas in compared.items():
-            partitions[each] = replace(partitions[each], replicas=tuple(replicas))
-        return partitions
+    def _with_content(self, partitions: Partitions, content_of: Collection[str]) -> Partitions:
+        chosen = sorted(partitions.names.states.keys() & set(content_of))
+        if not chosen:
+            return partitions
+        return replace(partitions, contents=read_contents(self._hot, self._cold, partitions.names, chosen))
 
 
 def _no_table(layout: ShardLayout) -> NoSuchTable:

@@ -64,6 +64,17 @@ def replica_evidence(names: ListedNames, partition_id: str) -> list[ReplicaEvide
     return evidence
 
 
+def listed_folders(names: ListedNames) -> dict[str, frozenset[str]]:
+    """Return the folders in ``detached``: replica → names; none if the table has no partition at all."""
+    if not names.states:
+        return {}
+    return {
+        name: each.disk.detached or frozenset()
+        for name, each in names.replicas.items()
+        if each.disk is not None
+    }
+
+
 def invalid_names(names: ListedNames, owner: Owner) -> PartitionEvidence | None:
     """Return the evidence of znodes with an invalid part name, as one partition; None without such znodes."""
     replicas = [

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
@@ -94,6 +94,13 @@ class AuditReport(Findings[Row, FindingKind]):
     def __init__(self, audits: Sequence[ShardAudit], unread: Sequence[ShardAudit] = ()) -> None:
         super().__init__(FindingKind, audits, unread)
         self._judged = sorted((audit for audit in audits if not audit.unjudged), key=_path_of)
+
+    def only_counted(self) -> Counter[FindingKind]:
+        """Return the number of consistent rows that the audits only counted, by kind."""
+        numbers: Counter[FindingKind] = Counter()
+        for audit in self._judged:
+            numbers.update(audit.counted)
+        return numbers
 
     def unsafe(self) -> list[UnsafeReplica]:
         """Return the replicas with an unsafe restart: it would detach parts or lose the table; sorted."""

@@ -21,8 +21,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
 from support.memory.evidence import AB, DAY, A, B, partition, replica
 
 
+def folders_of(partition_id: str, evidence: PartitionEvidence) -> tuple[DetachedFolder, ...]:
+    listed = {each.name: each.detached or frozenset[str]() for each in evidence.replicas}
+    return detached_folders(listed, {partition_id: evidence}, 1)
+
+
 def needs(evidence: PartitionEvidence) -> dict[tuple[str, str], Need]:
-    return {(each.replica, each.folder): each.need for each in detached_folders({DAY: evidence}, 1)}
+    return {(each.replica, each.folder): each.need for each in folders_of(DAY, evidence)}
 
 
 @pytest.mark.parametrize("folder", [A, f"ignored_{A}", f"broken-on-start_{A}_try2"])
@@ -49,12 +54,12 @@ def test_a_part_that_covers_a_folder_may_have_been_merged_without_it() -> None:
 
 def test_names_of_no_part_are_left_out_and_unknown_partitions_are_needed() -> None:
     evidence = partition(replica(disk=A, detached="backup 2018_0_0_0"), replica("r2", disk=None))
-    assert detached_folders({DAY: evidence}, 1) == (DetachedFolder("2018", "r1", "2018_0_0_0", Need.YES),)
+    assert folders_of(DAY, evidence) == (DetachedFolder("2018", "r1", "2018_0_0_0", Need.YES),)
 
 
 def test_a_partition_id_that_looks_like_a_reason() -> None:
     evidence = partition(replica(detached="all_0_0_0"))
-    assert detached_folders({"all": evidence}, 1) == (DetachedFolder("all", "r1", "all_0_0_0", Need.YES),)
+    assert folders_of("all", evidence) == (DetachedFolder("all", "r1", "all_0_0_0", Need.YES),)
 
 
 def test_the_summary_names_the_folders_by_need() -> None:

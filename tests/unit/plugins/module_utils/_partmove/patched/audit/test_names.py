@@ -10,6 +10,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.names import (
+    NameSplitter,
     listed_names,
     split_names,
 )
@@ -83,6 +84,16 @@ def test_names_of_a_table_that_is_gone_decide_the_format_version(
 
 
 def test_names_on_disk() -> None:
-    found, odd = split_names(["all_0_0_0", "tmp_insert_all_0_0_0", "all_1_1_0"], 1, "r1, disk")
+    found, odd = split_names(["all_0_0_0", "tmp_insert_all_0_0_0", "all_1_1_0"], 1)
     assert [part.text for part in found["all"]] == ["all_0_0_0", "all_1_1_0"]
     assert odd == ["tmp_insert_all_0_0_0"]
+
+
+def test_equal_lists_have_one_result() -> None:
+    splitter = NameSplitter(1)
+    first, invalid = splitter.split(("all_0_0_0", "all_1_1_0", "junk"))
+    assert invalid == ["junk"]
+    assert splitter.split(("all_0_0_0", "all_1_1_0", "junk"))[0] is first
+    other, invalid = splitter.split(("all_0_0_0",))
+    assert (list(other), invalid) == (["all"], [])
+    assert other["all"][0] is first["all"][0]

@@ -6,9 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
@@ -16,11 +13,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.pa
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.payloads import (
     ContentProblems,
     content_problems,
-    with_content,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.memory.client import MemoryClient
-from support.memory.evidence import A, B, parts, replica
+from support.memory.evidence import A, B, parts
 from support.memory.memory import MemoryEnsemble, MemoryStore
 from support.memory.synthetic import LEGACY, MINIMALISTIC
 
@@ -121,44 +116,3 @@ def test_a_half_copied_legacy_part_is_a_damaged_copy_where_hot_has_it_whole(both
 
 def test_a_part_that_is_gone_by_now_is_left_out(both: Both) -> None:
     assert both.problems(A, A)[:4] == (frozenset(), frozenset(), (), frozenset())
-
-
-# --- many partitions of a replica at once ----------------------------------------------------------
-
-
-class Counting(MemoryStore):
-    """A store that counts its requests."""
-
-    requests = 0
-
-    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
-        self.requests += 1
-        return super().read(paths, absolute=absolute)
-
-
-def test_a_content_problem_belongs_to_its_partition(both: Both) -> None:
-    for name in (A, B):
-        both.register(both.hot, name)
-    both.register(both.cold, A, OTHER)
-    both.register(both.cold, B, b"?")
-    evidence = [
-        replace(replica(hot=name, cold=name, disk=name, unreadable="/x"), hashes={name: shown})
-        for name, shown in ((A, "0" * 32), (B, HASH))
-    ]
-    first, second = with_content(both.hot, both.cold, ShardLayout(PATH), evidence)
-    assert first.differing == first.unlike_disk == {A}
-    assert first.unreadable == ("/x",)
-    assert (second.differing, second.unlike_disk) == (frozenset(), frozenset())
-    assert second.unreadable == ("/x", f"{FOLDER}/{B}")
-    assert first.damaged_copies == frozenset()
-    assert second.damaged_copies == {f"{FOLDER}/{B}"}
-
-
-def test_partitions_are_read_together_up_to_a_bound() -> None:
-    hot, cold = (Counting(MemoryEnsemble(name)) for name in ("hot", "cold"))
-    names = [f"{number}_0_0_0" for number in range(4500)]
-    evidence = [replica(hot=name, disk=name) for name in names]
-    found = list(with_content(hot, cold, ShardLayout(PATH), evidence))
-    assert found == evidence
-    assert hot.requests == 3
-    assert list(with_content(hot, cold, ShardLayout(PATH), [])) == []
