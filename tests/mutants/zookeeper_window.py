@@ -24,15 +24,22 @@ MUTANTS: tuple[Mutant, ...] = (
     AdapterMutant(
         "the window grows however late answers are",
         _WINDOW,
-        "below = 1 - delay / self._target",
-        "below = 1.0",
+        "        if most > 1:\n",
+        "        if False:\n",
         (f"{_TESTS}::test_the_window_shrinks_to_its_smallest_size_while_the_ensemble_is_slow",),
+    ),
+    AdapterMutant(
+        "the window grows while nothing is in flight",
+        _WINDOW,
+        "elif in_flight >= self.ops / 2:",
+        "else:",
+        (f"{_TESTS}::test_a_window_that_is_not_used_does_not_grow",),
     ),
     AdapterMutant(
         "one late answer shrinks the window",
         _WINDOW,
-        "median([*self._recent][-_LATENCIES:])",
-        "latency",
+        "[-_LATENCIES:])[-2]",
+        "[-_LATENCIES:])[-1]",
         (f"{_TESTS}::test_a_single_late_answer_has_no_effect",),
     ),
     AdapterMutant(

@@ -21,19 +21,23 @@ MOST_OPS = 8_000
 LEAST_OPS = 64
 """The smallest window: a run goes on, however slowly. A slow ensemble limits such a window by itself."""
 
-_FIRST_OPS = 500
+_FIRST_OPS = 200
 _GROWTH = 0.15
 _DECREASE = 0.25
-_LATENCIES = 3
+_LATENCIES = 10
 _USUAL_LATENCIES = 20
 
 
 class LatencyLoop:
     """The size of the window for a delay of ``target`` seconds; knows neither clock nor ensemble.
 
-    Each measurement changes the size by a factor: 1.15 without any delay, 1 at the target, 1/2 at twice the
-    target, 1/3 at three times, and at least 1/4. The delay is the median of the last three, so a pause of a
-    server that ends before the next measurement has no effect.
+    What counts is the second largest of the last ten delays, because the target is for nearly all requests of
+    others: a large request delays only what comes behind it. The largest one may be a pause of a server, and
+    has no effect alone.
+
+    - Above the target, each late answer divides the size by its delay in units of the target, at most by 4.
+    - Below the target, each answer multiplies the size, by 1.15 without any delay. A window that is not used
+      does not grow: no delay proves nothing about it.
     """
 
     def __init__(self, first: Sequence[float], target: float) -> None:
@@ -47,14 +51,18 @@ class LatencyLoop:
         self.ops = float(_FIRST_OPS)
         """The size of the window, in operations."""
 
-    def add(self, latency: float) -> None:
-        """Adapt to a latency in seconds."""
+    def add(self, latency: float, in_flight: int) -> None:
+        """Adapt to a latency in seconds, with at most so many operations in flight since the last one."""
         self._recent.append(latency)
         # Smaller, if the run began while the ensemble was slow.
         self._usual = min(self._usual, median(self._recent))
-        delay = median([*self._recent][-_LATENCIES:]) - self._usual
-        below = 1 - delay / self._target
-        factor = 1 + _GROWTH * min(1.0, below) if below > 0 else max(_DECREASE, 1 / (1 - below))
+        delay = (latency - self._usual) / self._target
+        most = (sorted([*self._recent][-_LATENCIES:])[-2] - self._usual) / self._target
+        factor = 1.0
+        if most > 1:
+            factor = max(_DECREASE, 1 / max(1.0, delay))
+        elif in_flight >= self.ops / 2:
+            factor += _GROWTH * min(1.0, 1 - most)
         self.ops = min(float(MOST_OPS), max(float(LEAST_OPS), self.ops * factor))
 
 
@@ -67,7 +75,7 @@ class RequestWindow:
 
     def __init__(self) -> None:
         self._loop: LatencyLoop | None = None
-        self._in_flight = 0
+        self._in_flight = self._most_in_flight = 0
         self._changed = threading.Condition()
 
     @property
@@ -83,7 +91,8 @@ class RequestWindow:
         """Adapt to a measured latency in seconds."""
         with self._changed:
             if self._loop is not None:
-                self._loop.add(latency)
+                self._loop.add(latency, self._most_in_flight)
+                self._most_in_flight = self._in_flight
                 self._changed.notify_all()
 
     def enter(self, ops: int) -> None:
@@ -92,6 +101,7 @@ class RequestWindow:
             while self._loop is not None and self._in_flight >= self._loop.ops:
                 self._changed.wait()
             self._in_flight += ops
+            self._most_in_flight = max(self._most_in_flight, self._in_flight)
 
     def leave(self, ops: int) -> None:
         """Count the operations no more: they were answered, or their connection was lost."""
