@@ -129,8 +129,8 @@ def _pair_of(in_hot: Sequence[Znode | None], in_cold: QueryAnswer) -> Pair:
 
 def _hot_steps(layout: ShardLayout, root: str, ids: Sequence[str], room: _Room) -> Steps[_MaybeInHot]:
     """Read a shard path in hot, as long as every partition may be cold."""
-    bar = path_of_bar(root, Bar.ALTER, layout.path)
-    others = [bar, layout.metadata, known_cold_path(root, layout.path)]
+    unfinished_path = path_of_bar(root, Bar.ALTER, layout.path)
+    others = [unfinished_path, layout.metadata, known_cold_path(root, layout.path)]
     answer = yield Query([*others, *[layout.state(each) for each in ids]], [layout.replicas])
     unfinished, metadata, known, *states = answer.znodes
     cold_states = {
