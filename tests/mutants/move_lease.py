@@ -21,15 +21,15 @@ MUTANTS = (
     Mutant(
         "writes do not carry the lease",
         _LEASED_SHARD,
-        "_Sending(pack((*self._checks, *checks), groups))",
-        "_Sending(pack(tuple(checks), groups))",
+        "_Sending(pack((*self._checks, *checks), groups,",
+        "_Sending(pack(tuple(checks), groups,",
         ("patched/parts/test_leased_shard.py::test_a_run_that_was_paused_writes_nothing",),
     ),
     Mutant(
         "writes do not carry the checks",
         _LEASED_SHARD,
-        "_Sending(pack((*self._checks, *checks), groups))",
-        "_Sending(pack(self._lease_checks, groups))",
+        "_Sending(pack((*self._checks, *checks), groups,",
+        "_Sending(pack(self._lease_checks, groups,",
         ("patched/parts/test_leased_shard.py::test_a_check_that_fails_rejects_all_groups_of_the_multi",),
     ),
     Mutant(
