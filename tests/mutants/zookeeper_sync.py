@@ -172,8 +172,8 @@ MUTANTS = (
     AdapterMutant(
         "all connections of kazoo have one number",
         "_zookeeper/session.py",
-        "queue_request(self._client, request, lambda: self._breaks)",
-        "queue_request(self._client, request, lambda: 0)",
+        "queue_request(self._client, request, lambda: self._breaks, done)",
+        "queue_request(self._client, request, lambda: 0, done)",
         (f"{_RECONNECTS}::test_a_sync_holds_over_the_next_connection",),
     ),
     AdapterMutant(
