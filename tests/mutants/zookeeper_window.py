@@ -17,7 +17,7 @@ MUTANTS: tuple[Mutant, ...] = (
     AdapterMutant(
         "requests never wait for the window",
         _WINDOW,
-        "while self._loop is not None and self._in_flight >= self._loop.ops:",
+        "while self._loop is not None and self._in_flight >= self._loop.ops and is_connected():",
         "while False:",
         (f"{_TESTS}::test_two_requests_fit_into_a_window",),
     ),

@@ -113,7 +113,7 @@ class Session:
         """
         done = None
         if request.ops:
-            self.window.enter(request.ops)
+            self.window.enter(request.ops, self._connected.is_set)
             done = partial(self.window.leave, request.ops)
         return queue_request(self._client, request, lambda: self._breaks, done)
 

@@ -12,8 +12,9 @@ while it is above.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
 
 MOST_OPS = 8_000
@@ -22,6 +23,8 @@ LEAST_OPS = 64
 """The smallest window: a run goes on, however slowly. A slow ensemble limits such a window by itself."""
 
 _FIRST_OPS = 200
+_MOST_SECONDS = 5.0
+_POLL_SECONDS = 0.1
 _GROWTH = 0.15
 _DECREASE = 0.25
 _LATENCIES = 10
@@ -95,11 +98,18 @@ class RequestWindow:
                 self._most_in_flight = self._in_flight
                 self._changed.notify_all()
 
-    def enter(self, ops: int) -> None:
-        """Wait until some of the window is free; then count the operations as in flight."""
+    def enter(self, ops: int, is_connected: Callable[[], bool] = lambda: True) -> None:
+        """Wait until some of the window is free; then count the operations as in flight.
+
+        Waits for five seconds at most, and not without a connection: an ensemble that does not answer frees
+        nothing. The caller waits for the answer then, with its own time limit.
+        """
+        deadline = time.monotonic() + _MOST_SECONDS
         with self._changed:
-            while self._loop is not None and self._in_flight >= self._loop.ops:
-                self._changed.wait()
+            while self._loop is not None and self._in_flight >= self._loop.ops and is_connected():
+                if time.monotonic() >= deadline:
+                    break
+                self._changed.wait(_POLL_SECONDS)
             self._in_flight += ops
             self._most_in_flight = max(self._most_in_flight, self._in_flight)
 

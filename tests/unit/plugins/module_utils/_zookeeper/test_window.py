@@ -185,3 +185,19 @@ def test_many_threads_never_exceed_the_window_by_more_than_a_request() -> None:
     for each in threads:
         each.join(LONG)
     assert 90 <= most[1] < 130
+
+
+def test_nobody_waits_without_a_connection() -> None:
+    window = window_of(100)
+    window.enter(100)
+    connected = [True]
+    with in_a_thread(lambda: window.enter(1, lambda: connected[0])) as waiting:
+        assert is_waiting(waiting)
+        connected[0] = False
+
+
+def test_an_ensemble_that_never_answers_is_not_waited_for_for_ever() -> None:
+    window = window_of(100)
+    window.enter(100)
+    with in_a_thread(lambda: window.enter(1)) as waiting:
+        assert is_waiting(waiting)
