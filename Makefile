@@ -137,7 +137,7 @@ ladder: setup ## Run the twin tests on servers of every version: RUNGS="22.12 23
 
 # The head of each file in tests/benchmark/ lists its variables: RUNS, PARTITIONS, SHARD_PATHS, ROWS, …
 .PHONY: bench
-bench: setup ## Measure on this machine: WHAT=patched|twin|root|reading|daily|inserts|audit|effect|growth|…
+bench: setup ## Measure on this machine: WHAT=patched|twin|root|reading|daily|inserts|audit|effect|growth|modern|scale|keeper
 	$(RUN_SPARK) tests/benchmark/bench_$(call kind,bench).py
 
 # WHAT=record makes tests/demo/recorded anew: the znodes that the demo shows where it has no servers.

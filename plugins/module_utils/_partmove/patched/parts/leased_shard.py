@@ -19,10 +19,7 @@ from ...binding.binding import Binding
 from ...errors import PartMoveError
 from ...formats.layout import ShardLayout
 from ...lease.confirmation import confirm_lease, confirm_read
-from ...lease.lease import (
-    Lease,
-    raise_if_lease_lost,
-)
+from ...lease.lease import Lease, raise_if_lease_lost
 from ...shard.facts import ShardFacts
 from ...shard.part_listing import PartListing
 from ...shard.reader import NamesRead, ShardRead, ShardReader
