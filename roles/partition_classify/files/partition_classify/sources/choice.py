@@ -118,7 +118,8 @@ class LiveSource:
         if not self.znodes_per_second:
             return self.sessions
         needed = ceil(self.znodes_per_second / _RATE_OF_A_SESSION)
-        return min(self.sessions, needed, tasks_at_once or needed)
+        of_a_task = 2 if self.latency_target else 1
+        return min(self.sessions, of_a_task * min(needed, tasks_at_once or needed))
 
 
 @dataclass(frozen=True)

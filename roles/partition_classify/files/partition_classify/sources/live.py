@@ -16,9 +16,9 @@ Options:
 - ``groups``: ``true`` for rows of PartGroup; by default, one row for each part.
 
 A shard path is one worker share, or one for each replica with very many parts. Each share is an input
-partition; with more shares than ``sessions``, an input partition gets several. A task has one session with
-each ensemble, so the number of sessions never exceeds the number of input partitions. Each task reads at an
-equal fraction of ``znodes_per_second``.
+partition; with more shares than tasks may have sessions, an input partition gets several. A task has one
+session with each ensemble, and with a latency target a second one, which measures the latency. A single
+session measures nothing. Each task reads at an equal fraction of ``znodes_per_second``.
 
 An unreadable znode does not end the job. A row without a state (in groups: without ``is_marked_cold``) marks
 an unreadable partition, or, with an empty partition id, everything at and below a path.
@@ -132,6 +132,15 @@ class InventoryReader(DataSourceReader):
     first_delay: float = _FIRST_DELAY
     """Seconds before the first retry of a task that lost an ensemble; doubled at each retry."""
 
+    @property
+    def most_tasks(self) -> int:
+        """The most tasks, so that their sessions with an ensemble are no more than ``sessions``."""
+        return self.sessions // 2 if self._has_target else self.sessions
+
+    @property
+    def _has_target(self) -> bool:
+        return self.latency_target > 0 and self.sessions > 1
+
     def partitions(self) -> Sequence[LiveInputPartition]:
         """Distribute the shard paths, large ones in worker shares, over tasks of about equal size.
 
@@ -149,7 +158,7 @@ class InventoryReader(DataSourceReader):
             for each in worker_shares(tables.parts[path], self.parts_per_share)
         ]
         parts = sum(size for _path, _share, size in shares)
-        tasks = distribute([size + _PATH_COST for _path, _share, size in shares], self.sessions)
+        tasks = distribute([size + _PATH_COST for _path, _share, size in shares], self.most_tasks)
         log_line(
             f"shard paths at or below {self.root}: {len(paths)}, with {parts:,} parts, to be read by"
             f" {tasks_text(len(tasks))}"
@@ -202,7 +211,8 @@ class InventoryReader(DataSourceReader):
         self, stack: ExitStack, znodes_per_second: float
     ) -> tuple[ZooKeeperStore, ZooKeeperStore | None]:
         def opened(options: EnsembleOptions) -> ZooKeeperStore:
-            limited = replace(options, reads_per_second=znodes_per_second, latency_target=self.latency_target)
+            target = self.latency_target if self._has_target else 0.0
+            limited = replace(options, reads_per_second=znodes_per_second, latency_target=target)
             return stack.enter_context(connect(limited))
 
         hot = opened(self.hot)

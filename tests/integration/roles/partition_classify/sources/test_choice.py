@@ -20,10 +20,15 @@ from support.servers.zookeeper import Ensemble
 
 
 @pytest.mark.parametrize(
-    ("sessions", "znodes_per_second", "tasks"),
+    ("sessions", "znodes_per_second", "target", "tasks"),
     # Two tasks run at once: with a limit to the rate, a third would keep its share while it waits. A low rate
     # is reached by one.
-    [(32, 0, 5), (3, 0, 3), (32, 100_000, 2), (32, 5_000, 1), (32, 5_001, 2), (1, 100_000, 1)],
+    # With a latency target, a task has two sessions.
+    [
+        *((32, 0, 0.0, 5), (3, 0, 0.0, 3), (32, 100_000, 0.0, 2), (32, 5_000, 0.0, 1), (32, 5_001, 0.0, 2)),
+        *((1, 100_000, 0.0, 1), (32, 0, 0.005, 5), (7, 0, 0.005, 3), (32, 5_001, 0.005, 2)),
+        *((32, 5_000, 0.005, 1), (3, 5_001, 0.005, 1), (1, 0, 0.005, 1)),
+    ],
 )
 def test_tasks_are_as_many_as_may_have_a_session(
     spark: SparkSession,
@@ -32,13 +37,14 @@ def test_tasks_are_as_many_as_may_have_a_session(
     base: str,
     sessions: int,
     znodes_per_second: float,
+    target: float,
     tasks: int,
 ) -> None:
     client = connect(hot.connect_string)
     for number in range(5):
         SyntheticTable(client, f"{base}/{number}/hits").create().add_part("r1", "202611_0_0_0")
     connections = {"hot": {"hosts": hot.connect_string.split(",")}}
-    source = LiveSource(connections, base, sessions, znodes_per_second, 0.0)
+    source = LiveSource(connections, base, sessions, znodes_per_second, target)
     rows = DistributedRead(source.reader(2), GROUP_SCHEMA).rows(spark)
     assert rows.rdd.getNumPartitions() == tasks
     assert rows.count() == 5

@@ -36,7 +36,11 @@ def settings(ensemble: Ensemble, **more: Any) -> dict[str, Any]:
 def load(spark: SparkSession, root: str, *, sessions: int = 32, **connections: dict[str, Any]) -> DataFrame:
     spark.dataSource.register(ZooKeeperSource)
     secrets = {f"{name}_secret": json.dumps(each) for name, each in connections.items()}
-    return spark.read.format("zookeeper").options(root=root, sessions=sessions, **secrets).load()
+    return (
+        spark.read.format("zookeeper")
+        .options(root=root, sessions=sessions, latency_target=0, **secrets)
+        .load()
+    )
 
 
 @pytest.fixture

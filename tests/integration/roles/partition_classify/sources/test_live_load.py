@@ -18,7 +18,12 @@ from kazoo.client import KazooClient
 
 from olap_partmove._partmove.errors import EnsembleUnreachable
 from olap_partmove._zookeeper.options import EnsembleOptions
-from partition_classify.sources.live import RETRIES, InventoryReader, LiveInputPartition
+from partition_classify.sources.live import (
+    DEFAULT_LATENCY_TARGET,
+    RETRIES,
+    InventoryReader,
+    LiveInputPartition,
+)
 from support.memory.synthetic import SyntheticTable
 from support.memory.tables import TableOptions, build_table, days
 from support.servers.proxy import ZooKeeperProxy
@@ -42,7 +47,12 @@ def client(hot: Ensemble, connect: Connect) -> KazooClient:
 
 
 def reader_of(
-    address: str, root: str, *, sessions: int = 32, znodes_per_second: float = 0
+    address: str,
+    root: str,
+    *,
+    sessions: int = 32,
+    znodes_per_second: float = 0,
+    latency_target: float = DEFAULT_LATENCY_TARGET,
 ) -> InventoryReader:
     hot = EnsembleOptions("hot", (address,), connect_timeout=5.0, operation_timeout=5.0)
     return InventoryReader(
@@ -51,6 +61,7 @@ def reader_of(
         cold=None,
         sessions=sessions,
         znodes_per_second=znodes_per_second,
+        latency_target=latency_target,
         first_delay=0.2,
     )
 
@@ -137,7 +148,7 @@ def test_ensemble_that_stays_away_is_named_in_the_end(
 def test_rate_is_shared_among_the_tasks(client: KazooClient, hot: Ensemble, base: str) -> None:
     for number in range(3):
         build_table(client, f"{base}/{number}", TableOptions(("r1",), days(400)))
-    reader = reader_of(hot.connect_string, base, sessions=2, znodes_per_second=1_000)
+    reader = reader_of(hot.connect_string, base, sessions=4, znodes_per_second=1_000)
 
     partitions = reader.partitions()
 
@@ -149,17 +160,36 @@ def test_rate_is_shared_among_the_tasks(client: KazooClient, hot: Ensemble, base
     assert time.monotonic() - begin > 2
 
 
-def test_no_more_sessions_than_asked_for(client: KazooClient, hot: Ensemble, base: str) -> None:
+@pytest.mark.parametrize(("sessions", "target"), [(2, 0.0), (4, 0.005), (5, 0.005)])
+def test_no_more_sessions_than_asked_for(
+    client: KazooClient, hot: Ensemble, base: str, sessions: int, target: float
+) -> None:
     for number in range(5):
         SyntheticTable(client, f"{base}/{number}").create().add_part("r1", "202611_0_0_0")
-    reader = reader_of(hot.connect_string, base, sessions=2)
+    reader = reader_of(hot.connect_string, base, sessions=sessions, latency_target=target)
     partitions = reader.partitions()
     assert sorted(len(each.shares) for each in partitions) == [2, 3]
 
-    before = int(hot.leader().monitor()["zk_num_alive_connections"])
+    # The sessions of `partitions` end a moment later.
+    before = min(_connections(hot) for _each in range(20))
     readers = [parts_of(reader, each) for each in partitions]
     for each in readers:
         next(each)
-    during = int(hot.leader().monitor()["zk_num_alive_connections"])
+    during = _connections(hot)
     assert [len(list(each)) for each in readers] == [len(each.shares) - 1 for each in partitions]
-    assert during - before <= 2
+    assert during - before <= sessions
+
+
+def test_a_single_session_measures_nothing(client: KazooClient, hot: Ensemble, base: str) -> None:
+    SyntheticTable(client, base).create().add_part("r1", "202611_0_0_0")
+    reader = reader_of(hot.connect_string, base, sessions=1)
+    (partition,) = reader.partitions()
+    before = min(_connections(hot) for _each in range(20))
+    rows = parts_of(reader, partition)
+    next(rows)
+    assert _connections(hot) - before <= 1
+    assert [*rows] == []
+
+
+def _connections(hot: Ensemble) -> int:
+    return int(hot.leader().monitor()["zk_num_alive_connections"])
