@@ -59,6 +59,15 @@ attributes:
     details: With O(state=hot), a later run also removes the copies of partitions that an earlier run brought
       back.
 options:
+  processes:
+    description:
+      - Number of processes that share the shard paths, from 1 to 16; V(auto) to choose by the processors that
+        the module may use and by the amount of work, at most 8.
+      - O(workers), O(max_parts_per_second) and the operations in flight are divided among the processes. Each
+        process has its own sessions and its own memory.
+      - The result, the journal, the progress and signals are those of one run.
+    type: str
+    default: "1"
   state:
     description:
       - Ensemble in which the partitions are to be registered.
@@ -401,6 +410,7 @@ def main() -> None:
             "coordination_root": argspec.COORDINATION_ROOT,
             "clickhouse": argspec.clickhouse(),
             **argspec.MOVES,
+            "processes": {"type": "str", "default": "1"},
             "max_parts": {"type": "int", "default": 1},
             "assume_patched": {"type": "bool", "default": False},
             "assume_active": {"type": "bool", "default": False},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -60,10 +60,14 @@ class DesiredPartitions:
             )
         if of > 1:
             # Neighbours are shards of one table, about equally large: give each share some of them.
-            ours = frozenset(sorted({*self._whole_shard_paths, *self._counts})[number - 1 :: of])
-            self._whole_shard_paths = [each for each in self._whole_shard_paths if each in ours]
-            self._counts = {each: counts for each, counts in self._counts.items() if each in ours}
+            self.keep(sorted({*self._whole_shard_paths, *self._counts})[number - 1 :: of])
             self._name += f", share {share}"
+
+    def keep(self, shard_paths: Collection[str]) -> None:
+        """Keep only these shard paths."""
+        kept = frozenset(shard_paths)
+        self._whole_shard_paths = [each for each in self._whole_shard_paths if each in kept]
+        self._counts = {each: counts for each, counts in self._counts.items() if each in kept}
 
     @property
     def whole_shard_paths(self) -> Sequence[str]:

@@ -123,9 +123,10 @@ class FileJournal:
             return True
 
 
-def open_journal(given: str | None, clock: Clock) -> FileJournal | NullJournal:
+def open_journal(given: str | None, clock: Clock, run: str = "") -> FileJournal | NullJournal:
     """Return the journal for the option ``journal``: the default file for None, no file for an empty text.
 
+    run: id of the run, if several processes of one run write to the journal; otherwise a new id.
     Raises PartMoveError if the file cannot be written.
     """
     if given == "":
@@ -137,7 +138,7 @@ def open_journal(given: str | None, clock: Clock) -> FileJournal | NullJournal:
             path.parent.mkdir(exist_ok=True, mode=0o700)
         except OSError as error:
             raise unwritable(path, error) from error
-    return FileJournal(path, clock, uuid.uuid4().hex)
+    return FileJournal(path, clock, run or uuid.uuid4().hex)
 
 
 def unwritable(path: Path, error: OSError) -> PartMoveError:

@@ -20,8 +20,10 @@ Both promise the same:
 from __future__ import annotations
 
 import threading
+import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from heapq import merge
 from itertools import starmap
@@ -47,8 +49,12 @@ from .desired import DesiredPartitions
 from .journal_file import journalled_run
 from .move_jobs import LOOKED_AHEAD, Done, Job, jobs_or_results
 from .move_tally import PartitionTally
+from .one_processor import on_one_processor
 from .pacing import PaceOptions
-from .progress import Progress, ProgressJournal
+from .process_count import part_of
+from .process_group import ProcessGroup
+from .process_link import ProcessLink, Update
+from .progress import Progress, ProgressJournal, RunProgress
 from .resources import SERVERS_AT_ONCE, LockOptions, Resources, SystemClock
 from .workers import check_workers, work_in_order, workers_for
 
@@ -76,9 +82,13 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         self._tally = self._new_tally()
         check_workers(params["workers"])
         self._failing_gates = _gates_of(params["fail_when_deferred_by"])
-        self._unreadable = ""
+        self._unreadable = ("", "")
+        """The first shard path that cannot be read, and a sentence about it."""
         self._unasked = ""
         self._check_mode = False
+        self._run_id = uuid.uuid4().hex
+        self._shares: Sequence[Collection[str]] = ()
+        self._group: ProcessGroup[_Tally] | None = None
         self._clock = SystemClock()
         self._began = self._clock.now()
 
@@ -86,7 +96,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
     def failure(self) -> str:
         """A sentence about tables or partitions that the run failed to move; empty without any."""
         return (
-            self._unreadable
+            self._unreadable[1]
             or self._tally.failure
             or self._unasked
             or self._tally.deferred_by(self._failing_gates)
@@ -96,6 +106,46 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         """Return the result of the module so far."""
         seconds = self._clock.now() - self._began
         return self._tally.result(check_mode=self._check_mode, seconds=seconds)
+
+    def start_processes(self, open_resources: Callable[[ExitStack], Resources], stack: ExitStack) -> None:
+        """Fork the processes that share the work, if it needs several. Implements ForkingTask."""
+        self._shares = self._divide()
+        if len(self._shares) > 1:
+            work = partial(self._carry_out_share, open_resources)
+            self._group = ProcessGroup(len(self._shares), self._new_tally, work)
+            stack.callback(self._group.close)
+
+    def _divide(self) -> Sequence[Collection[str]]:
+        """Return the shard paths of each process; for a run without further processes none."""
+        return ()
+
+    def _carry_out_share(
+        self, open_resources: Callable[[ExitStack], Resources], number: int, link: ProcessLink[_Tally]
+    ) -> None:
+        """Work on the shard paths of one process, as a run of its own with its part of the limits."""
+        processes = len(self._shares)
+        self._work.keep(self._shares[number])
+        with on_one_processor(), ExitStack() as stack:
+            resources = open_resources(stack)
+            self._check_mode = resources.check_mode
+            stores = self._open(resources)
+            journal = resources.open_journal(self._run_id)
+            limits = self._pace.divided(number, processes)
+            pace = resources.open_pace(limits, link.announce, ensembles=self.ensembles)
+            workers = workers_for(
+                part_of(self._params["workers"], number, processes),
+                self._work.partition_counts(),
+                partial(self._distance, stores),
+                processes=processes,
+            )
+            make = partial(self._context, journal, pace)
+            contexts = ContextPool(stores, make, link.ending)
+
+            def carry_out(job: Job) -> Done[_Tally]:
+                link.begin(job.shard_path)
+                return self._carry_out(contexts, journal, link, job)
+
+            self._work_through(stores[0], contexts, link, carry_out, link.take, workers, link.ending)
 
     def run(self, resources: Resources) -> None:
         """Check all preconditions, then work on the shard paths."""
@@ -107,12 +157,23 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         search = self._search()
         if search is not None:
             self._unasked = check_servers(stores[0], self._work.tables(), search)
-        journal = resources.open_journal()
+        journal = resources.open_journal(self._run_id)
         self._check(stores, shard_paths)
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
         progress = resources.open_progress("partitions", "parts")
         progress.expect(self._tally.expected)
+        hot, cold = stores[0], stores[1] if len(stores) > 1 else None
+        work = self._work.event()
+        with journalled_run(journal, self.module, (hot, cold), work, lambda: self.result()["counts"]):
+            if self._group is None:
+                self._work_alone(resources, stores, journal, progress)
+            else:
+                self._group.carry_out(partial(self._take_update, progress), progress.announce)
+
+    def _work_alone(
+        self, resources: Resources, stores: Sequence[ZnodeStore], journal: Journal, progress: Progress
+    ) -> None:
         pace = resources.open_pace(self._pace, progress.announce, ensembles=self.ensembles)
         workers = workers_for(
             self._params["workers"], self._work.partition_counts(), partial(self._distance, stores)
@@ -125,16 +186,26 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
             self._take(done)
             progress.add(0, 0, f"{self._tally.summary(self._check_mode)}, done with {done.shard_path}")
 
-        hot, cold = stores[0], stores[1] if len(stores) > 1 else None
-        work = self._work.event()
-        with journalled_run(journal, self.module, (hot, cold), work, lambda: self.result()["counts"]):
-            # Only this thread reads the plan file.
-            further = (Job(each, []) for each in self._further_shard_paths(hot))
-            every = merge(starmap(Job, self._work.by_shard_path()), further, key=itemgetter(0))
-            look, finish = partial(self._look, contexts), partial(self._finished, progress)
-            jobs = jobs_or_results(every, look, finish, threads=0 if workers == 1 else LOOKED_AHEAD)
-            carry_out = partial(self._carry_out, contexts, journal, progress)
-            work_in_order(jobs, carry_out, take, workers=workers, ending=ending)
+        carry_out = partial(self._carry_out, contexts, journal, progress)
+        self._work_through(stores[0], contexts, progress, carry_out, take, workers, ending)
+
+    def _work_through(
+        self,
+        hot: ZnodeStore,
+        contexts: ContextPool[_Context],
+        progress: RunProgress,
+        carry_out: Callable[[Job], Done[_Tally]],
+        take: Callable[[Done[_Tally]], None],
+        workers: int,
+        ending: threading.Event,
+    ) -> None:
+        """Work on all shard paths, in order."""
+        # Only this thread reads the plan file.
+        further = (Job(each, []) for each in self._further_shard_paths(hot))
+        every = merge(starmap(Job, self._work.by_shard_path()), further, key=itemgetter(0))
+        look, finish = partial(self._look, contexts), partial(self._finished, progress)
+        jobs = jobs_or_results(every, look, finish, threads=0 if workers == 1 else LOOKED_AHEAD)
+        work_in_order(jobs, carry_out, take, workers=workers, ending=ending)
 
     @abstractmethod
     def _open(self, resources: Resources) -> Sequence[ZnodeStore]:
@@ -199,7 +270,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         with contexts.lend() as context:
             return self._find_finished(context, work)
 
-    def _finished(self, progress: Progress, job: Job) -> Done[_Tally]:
+    def _finished(self, progress: RunProgress, job: Job) -> Done[_Tally]:
         """Return the result of a shard path all of whose partitions are in the desired state."""
         shard_path, partitions = job
         done = Done(shard_path, self._new_tally())
@@ -213,7 +284,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         self,
         contexts: ContextPool[_Context],
         journal: Journal,
-        progress: Progress,
+        progress: RunProgress,
         job: Job,
     ) -> Done[_Tally]:
         """Work on one shard path. The result contains the error that ended the work, if any."""
@@ -248,7 +319,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         self,
         contexts: ContextPool[_Context],
         journal: Journal,
-        progress: Progress,
+        progress: RunProgress,
         done: Done[_Tally],
         partitions: Sequence[str],
         shared: Any,
@@ -272,8 +343,25 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
                 raise done.error
         finally:
             self._tally.expected += done.found
-            self._unreadable = self._unreadable or done.unreadable
+            if done.unreadable:
+                self._add_unreadable(done.shard_path, done.unreadable)
             self._tally.merge(done.tally)
+
+    def _add_unreadable(self, shard_path: str, sentence: str) -> None:
+        if not self._unreadable[1] or shard_path < self._unreadable[0]:
+            self._unreadable = shard_path, sentence
+
+    def _take_update(self, progress: Progress, update: Update[_Tally]) -> None:
+        """Add what a process reports, in whatever order."""
+        progress.expect(update.expected)
+        self._tally.expected += update.tally.expected
+        self._tally.merge(update.tally)
+        if update.unreadable[1]:
+            self._add_unreadable(*update.unreadable)
+        more = update.more
+        if update.finished:
+            more = f"{self._tally.summary(self._check_mode)}, done with {update.finished[-1]}"
+        progress.add(update.units, update.subunits, more)
 
 
 def _gates_of(names: Sequence[str]) -> frozenset[str]:

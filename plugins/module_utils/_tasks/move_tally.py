@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Sequence
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from .._partmove.gates.gate import Refusal
@@ -21,7 +22,10 @@ _Self = TypeVar("_Self", bound="PartitionTally[Any]")
 
 
 class PartitionTally(ABC, Generic[_Report]):
-    """Adds up reports. Callers add reports sorted by shard path, so that every list is sorted."""
+    """Adds up reports. Callers add reports sorted by shard path, and tallies in any order.
+
+    Every list is sorted by shard path.
+    """
 
     kinds: Sequence[str]
     """Possible outcomes of a partition, in the order of the counts."""
@@ -34,7 +38,11 @@ class PartitionTally(ABC, Generic[_Report]):
         self._lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in (*self.kinds, *self.more_lists)}
         self._totals: Counter[str] = Counter()
         self._gates: dict[str, dict[str, Any]] = {}
+        self._gate_paths: dict[str, str] = {}
+        """For each gate the shard path that its remedy is from."""
         self._first_failure = ""
+        self._failed_path = ""
+        """The shard path of the first failure."""
         self._ended_holds: list[dict[str, Any]] = []
         self._is_changed = False
         self.expected = 0
@@ -82,24 +90,29 @@ class PartitionTally(ABC, Generic[_Report]):
         """Return the values of the module, with the diff. ``seconds``: duration of the run."""
 
     def merge(self: _Self, other: _Self) -> None:
-        """Add another tally, whose shard paths sort after the shard paths of this tally."""
+        """Add another tally, of other shard paths. The result does not depend on the order of calls."""
         self._is_changed |= other._is_changed
         self._counts.update(other._counts)
         self._totals.update(other._totals)
-        room = {kind: self._max_listed - len(rows) for kind, rows in self._lists.items()}
-        for kind, rows in other._lists.items():
-            self._lists[kind] += rows[: room[kind]]
-        self._merge_diff(other, room)
+        kept = {
+            kind: merge_rows(self._lists[kind], rows, self._max_listed) for kind, rows in other._lists.items()
+        }
+        self._merge_diff(other, kept)
         for name, gate in other._gates.items():
             own = self._gates.setdefault(name, {**gate, "deferred": 0, "failed": 0})
             for kind in ("deferred", "failed"):
                 own[kind] += gate[kind]
-        self._first_failure = self._first_failure or other._first_failure
-        self._ended_holds += other._ended_holds
+            path = other._gate_paths[name]
+            if path <= self._gate_paths.setdefault(name, path):
+                own["remedy"], self._gate_paths[name] = gate["remedy"], path
+        is_first = not self._first_failure or other._failed_path < self._failed_path
+        if other._first_failure and is_first:
+            self._first_failure, self._failed_path = other._first_failure, other._failed_path
+        merge_rows(self._ended_holds, other._ended_holds)
 
     @abstractmethod
-    def _merge_diff(self: _Self, other: _Self, room: dict[str, int]) -> None:
-        """Add the diff of another tally. ``room``: kind → how many more of its rows are listed."""
+    def _merge_diff(self: _Self, other: _Self, kept: dict[str, int]) -> None:
+        """Add the diff of another tally. ``kept``: kind → how many rows of the other one are listed now."""
 
     def _add_not_moved(self, report: _Report) -> None:
         """Add the unchanged, deferred and failed partitions, with their reasons."""
@@ -112,9 +125,10 @@ class PartitionTally(ABC, Generic[_Report]):
         for kind, refusals in (("deferred", report.deferred), ("failed", report.failed)):
             for partition, refusal in sorted(refusals.items()):
                 self._list(kind, path, partition, **refusal.as_result())
-                self._count_gate(kind, refusal)
+                self._count_gate(kind, refusal, path)
         if report.failed and not self._first_failure:
             partition, refusal = min(report.failed.items())
+            self._failed_path = path
             self._first_failure = f"partition {partition} of {path}: {refusal.reason}. {refusal.remedy}"
 
     def _common_result(self, *, check_mode: bool) -> dict[str, Any]:
@@ -142,7 +156,22 @@ class PartitionTally(ABC, Generic[_Report]):
         self._lists[kind].append({"shard_path": path, "partition": partition, **more})
         return True
 
-    def _count_gate(self, kind: str, refusal: Refusal) -> None:
+    def _count_gate(self, kind: str, refusal: Refusal, path: str) -> None:
         name = refusal.gate.value
         new = {"gate": name, "deferred": 0, "failed": 0, "remedy": refusal.remedy}
         self._gates.setdefault(name, new)[kind] += 1
+        self._gate_paths.setdefault(name, path)
+
+
+def merge_rows(rows: list[dict[str, Any]], more: list[dict[str, Any]], most: int | None = None) -> int:
+    """Merge rows of other shard paths into the rows, and cut off all after the first ``most``.
+
+    All rows are sorted by their ``shard_path``. Returns how many of ``more`` are left.
+    """
+    if not rows or not more or rows[-1]["shard_path"] <= more[0]["shard_path"]:
+        kept = more if most is None else more[: max(0, most - len(rows))]
+        rows += kept
+        return len(kept)
+    rows[:] = sorted([*rows, *more], key=itemgetter("shard_path"))[:most]
+    ours = {id(each) for each in more}
+    return sum(id(each) in ours for each in rows)

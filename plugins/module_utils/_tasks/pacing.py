@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from .._partmove.errors import PartMoveError
 from .._partmove.run.pace import RunPace
 from .._partmove.text import parse_duration
+from .process_count import part_of
 
 
 class Watch(Protocol):
@@ -44,6 +45,8 @@ class PaceOptions(NamedTuple):
     """Longest duration of one pause, in seconds."""
     latency_target: float
     """Seconds that the run may add to the latency of others; 0 for a run at full speed."""
+    processes: int = 1
+    """Number of processes of the run, which divide the window of operations in flight."""
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> PaceOptions:
@@ -62,6 +65,11 @@ class PaceOptions(NamedTuple):
         return cls(
             parts, latency, parse_duration(params["give_up_after"], "give_up_after"), latency_target(params)
         )
+
+    def divided(self, number: int, processes: int) -> PaceOptions:
+        """Return the options of the process with this number, counted from 0, of several processes."""
+        parts = part_of(self.parts_per_second, number, processes)
+        return self._replace(parts_per_second=parts, processes=processes)
 
     def pace(
         self, watches: Sequence[Watch], log: Callable[[str], object], *, check_mode: bool = False

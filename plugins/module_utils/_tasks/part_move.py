@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .._partmove.errors import PartMoveError
@@ -30,6 +30,7 @@ from .._partmove.tree.ports import Clock, ZnodeStore
 from .askable_servers import ReplicaSearch
 from .move_run import MoveRun
 from .part_move_result import PatchedTally
+from .process_count import divided, process_option, processes_for, usable_processors
 from .resources import Resources, server_check
 from .workers import distance_of
 
@@ -57,7 +58,20 @@ class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
             )
         self._options = _gate_options(params)
         self._servers = server_check(params)
+        self._processes = process_option(params["processes"])
         super().__init__(params, PatchedTally)
+
+    def _divide(self) -> Sequence[Collection[str]]:
+        shard_paths, _partitions = self._work.scope()
+        partitions = self._work.partition_counts()
+        processes = processes_for(
+            self._processes,
+            partitions,
+            workers=self._params["workers"],
+            parts_per_second=self._pace.parts_per_second,
+            processors=usable_processors(),
+        )
+        return [[shard_paths[each] for each in share] for share in divided(partitions, processes)]
 
     def _open(self, resources: Resources) -> Sequence[ZnodeStore]:
         return resources.open_pair()

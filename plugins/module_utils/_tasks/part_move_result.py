@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from .._partmove.formats.state import State
 from .._partmove.patched.move.report import MovedPartition, PatchedReport
@@ -14,15 +16,24 @@ from .._partmove.text import count_of
 from .move_tally import PartitionTally
 
 
+class _Change(NamedTuple):
+    """A listed row in the diff."""
+
+    kind: str
+    shard_path: str
+    before: str
+    after: str
+
+
 class PatchedTally(PartitionTally[PatchedReport]):
-    """Adds up reports. Callers add reports sorted by shard path, so that every list is sorted."""
+    """Adds up reports of part_move."""
 
     kinds = ("moved", "copies_removed", "deferred", "failed", "unchanged", "other_state")
 
     def __init__(self, max_listed: int) -> None:
         super().__init__(max_listed)
-        self._diff: list[tuple[str, str, str]] = []
-        """For each listed row with a diff: the outcome, the line before and the line after."""
+        self._diff: list[_Change] = []
+        """Each listed row with a diff, sorted by shard path."""
         self._bound: list[str] = []
         """The shard paths that the run bound, sorted."""
 
@@ -36,18 +47,20 @@ class PatchedTally(PartitionTally[PatchedReport]):
         for partition in sorted(report.copies_removed):
             if self._list("copies_removed", path, partition):
                 name = f"{path} {partition}"
-                self._diff.append(
-                    ("copies_removed", f"{name}: copies in cold\n", f"{name}: no copies in cold\n")
-                )
+                lines = f"{name}: copies in cold\n", f"{name}: no copies in cold\n"
+                self._diff.append(_Change("copies_removed", path, *lines))
         self._add_not_moved(report)
 
-    def _merge_diff(self, other: PatchedTally, room: dict[str, int]) -> None:
-        self._bound += other._bound
-        for each in other._diff:
-            # The diff has the order of the rows, and only listed rows have a diff.
-            if room[each[0]] > 0:
-                room[each[0]] -= 1
-                self._diff.append(each)
+    def _merge_diff(self, other: PatchedTally, kept: dict[str, int]) -> None:
+        if other._bound:
+            self._bound = sorted([*self._bound, *other._bound])
+        new = _first_of_each_kind(other._diff, kept)
+        if not new or not self._diff or self._diff[-1].shard_path <= new[0].shard_path:
+            self._diff += new
+            return
+        listed = {kind: len(rows) for kind, rows in self._lists.items()}
+        changes = sorted([*self._diff, *new], key=attrgetter("shard_path"))
+        self._diff = _first_of_each_kind(changes, listed)
 
     def _summary_of_more(self, check_mode: bool) -> str:
         removed = self._counts["copies_removed"]
@@ -64,8 +77,8 @@ class PatchedTally(PartitionTally[PatchedReport]):
             },
             "bound": self._bound[: self._max_listed],
             "diff": {
-                "before": self._diff_text(0),
-                "after": self._diff_text(1),
+                "before": self._diff_text([each.before for each in self._diff]),
+                "after": self._diff_text([each.after for each in self._diff]),
             },
         }
 
@@ -89,16 +102,28 @@ class PatchedTally(PartitionTally[PatchedReport]):
             if after != State.COLD.value:
                 in_hot = (f"{counted} in cold only", f"{counted} in hot and in cold")
             self._diff.append(
-                (
+                _Change(
                     "moved",
+                    path,
                     f"{name}: State {before or 'absent'}, {in_hot[0]}\n",
                     f"{name}: State {after}, {in_hot[1]}\n",
                 )
             )
 
-    def _diff_text(self, side: int) -> str:
-        lines = [each[1 + side] for each in self._diff]
+    def _diff_text(self, lines: list[str]) -> str:
         unlisted = self._counts["moved"] + self._counts["copies_removed"] - len(lines)
         if unlisted:
             lines.append(f"and {unlisted} more\n")
         return "".join(lines)
+
+
+def _first_of_each_kind(changes: Iterable[_Change], most: Mapping[str, int]) -> list[_Change]:
+    """Return the first changes of each kind, in order. ``most``: kind → number of its listed rows."""
+    left = dict(most)
+    found = []
+    for each in changes:
+        # The diff has the order of the rows, and only listed rows have a diff.
+        if left[each.kind] > 0:
+            left[each.kind] -= 1
+            found.append(each)
+    return found

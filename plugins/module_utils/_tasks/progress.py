@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from os import O_APPEND, O_CREAT, O_WRONLY, fdopen, open as open_file
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from .._partmove.journal.events import Event
 from .._partmove.journal.port import Journal
@@ -48,8 +48,18 @@ class ProgressFile:
                 self._file.flush()
 
 
+class RunProgress(Protocol):
+    """Receives the progress of a run."""
+
+    def expect(self, units: int) -> None:
+        """Add to the number of units to finish."""
+
+    def add(self, units: int, subunits: int, more: str) -> None:
+        """Add finished units and subunits. ``more``: where the run is."""
+
+
 class Progress:
-    """Adds up finished work over all threads of a run.
+    """Implements RunProgress: adds up finished work over all threads of a run.
 
     units: name of the things to finish, such as partitions. subunits: name of their contents, such as parts.
     """
@@ -102,7 +112,7 @@ class Progress:
 class ProgressJournal:
     """Implements Journal: passes events on to a journal, and adds finished partitions to the progress."""
 
-    def __init__(self, journal: Journal, progress: Progress, more: str) -> None:
+    def __init__(self, journal: Journal, progress: RunProgress, more: str) -> None:
         self._journal = journal
         self._progress = progress
         self._more = more

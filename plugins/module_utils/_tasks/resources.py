@@ -133,13 +133,17 @@ class Resources:
             members=members and bool(options.max_latency),
             window=self._windows.get(name),
             target=options.latency_target,
+            processes=options.processes,
         )
         self.close_at_end(watch)
         return watch
 
-    def open_journal(self) -> Journal:
-        """Return the journal in the option ``journal``; in check mode a journal without a file."""
-        journal = NullJournal() if self.check_mode else open_journal(self._params["journal"], self.clock)
+    def open_journal(self, run: str = "") -> Journal:
+        """Return the journal in the option ``journal``; in check mode a journal without a file.
+
+        run: as in `journal_file.open_journal`.
+        """
+        journal = NullJournal() if self.check_mode else open_journal(self._params["journal"], self.clock, run)
         if isinstance(journal, FileJournal):
             self.close_at_end(journal)
         return journal

@@ -16,8 +16,9 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -44,6 +45,17 @@ class Task(Protocol):
         """Why the task failed although `run` raised no error; empty without a failure."""
 
 
+@runtime_checkable
+class ForkingTask(Protocol):
+    """A task that may divide its work among processes."""
+
+    def start_processes(self, open_resources: Callable[[ExitStack], Resources], stack: ExitStack) -> None:
+        """Fork the processes, before this process has other threads or sessions. ``stack`` ends them.
+
+        open_resources: returns the resources of one process. Raises PartMoveError.
+        """
+
+
 class Stopped(BaseException):
     """A signal asked the run to end. No ``except Exception`` catches this class."""
 
@@ -63,9 +75,13 @@ def run(module: AnsibleModule, make_task: Callable[[Mapping[str, Any]], Task]) -
         from .one_processor import on_one_processor  # noqa: PLC0415
         from .resources import Resources  # noqa: PLC0415
 
-        with _stopping_on_signals(), on_one_processor(), ExitStack() as stack:
+        with _stopping_on_signals(), ExitStack() as processes:
             task = make_task(module.params)
-            task.run(Resources(module.params, stack, check_mode=module.check_mode))
+            open_resources = partial(Resources, module.params, check_mode=module.check_mode)
+            if isinstance(task, ForkingTask):
+                task.start_processes(open_resources, processes)
+            with on_one_processor(), ExitStack() as stack:
+                task.run(open_resources(stack))
         failure = task.failure
     except (PartMoveError, Stopped) as error:
         failure = str(error)

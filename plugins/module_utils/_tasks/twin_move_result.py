@@ -54,7 +54,8 @@ class TwinTally(PartitionTally[TwinReport]):
         texts += [f"{count_of(unfinished, 'record')} of earlier runs left, " if unfinished else ""]
         return "".join(texts)
 
-    def _merge_diff(self, other: TwinTally, room: dict[str, int]) -> None:
+    def _merge_diff(self, other: TwinTally, kept: dict[str, int]) -> None:
+        del kept
         self._longest = max(self._longest, other._longest)
         self._add_statements(other._statements)
         self._add_readers(other._readers)

@@ -58,18 +58,26 @@ def check_workers(given: int) -> int:
     return given
 
 
-def workers_for(given: int, partitions: Sequence[int], distance: Callable[[], float] = lambda: 0.0) -> int:
+def workers_for(
+    given: int,
+    partitions: Sequence[int],
+    distance: Callable[[], float] = lambda: 0.0,
+    *,
+    processes: int = 1,
+) -> int:
     """Return the number of shard paths to work on at the same time.
 
     given: value of the option ``workers``, 0 to choose by the amount of work and the distance. partitions:
     number of partitions of each shard path, as far as known. distance: returns the seconds until the slowest
-    ensemble answers, as `distance_of` does; only called if the number depends on it.
+    ensemble answers, as `distance_of` does; only called if the number depends on it. processes: number of
+    processes with workers, which share the memory and the most workers of a run.
     """
-    most = given or _PARTITIONS_AT_ONCE // max(1, *partitions, 1)
+    most = given or _PARTITIONS_AT_ONCE // processes // max(1, *partitions, 1)
     most = max(1, min(most, len(partitions)))
     if given or most <= _USUAL_WORKERS:
         return most
-    return min(most, MOST_WORKERS, max(_USUAL_WORKERS, round(distance() * _WORKERS_PER_SECOND)))
+    limit = max(_USUAL_WORKERS, MOST_WORKERS // processes)
+    return min(most, limit, max(_USUAL_WORKERS, round(distance() * _WORKERS_PER_SECOND)))
 
 
 def distance_of(stores: Iterable[ZnodeReader]) -> float:

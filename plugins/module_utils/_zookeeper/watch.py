@@ -42,6 +42,7 @@ class EnsembleWatch:
         members: bool,
         window: RequestWindow | None = None,
         target: float = 0.0,
+        processes: int = 1,
     ) -> None:
         """Connect, and measure the ensemble before the run adds load.
 
@@ -49,6 +50,7 @@ class EnsembleWatch:
         members: also query each member; members without an initial answer are not queried again.
         window: the requests of the run, so many that they add ``target`` seconds to the latency; without
             limit for 0.
+        processes: number of processes of the run that watch the ensemble, as in `LatencyLoop`.
 
         Errors as in `Session`.
         """
@@ -67,7 +69,7 @@ class EnsembleWatch:
             raise
         self._window = window if target else None
         if self._window is not None:
-            self._window.follow(LatencyLoop(first, target))
+            self._window.follow(LatencyLoop(first, target, processes))
         self._members: dict[str, MemberState] = {}
         if members:
             self._query_members(options.hosts)

@@ -23,6 +23,8 @@ LEAST_OPS = 64
 """The smallest window: a run goes on, however slowly. A slow ensemble limits such a window by itself."""
 
 _FIRST_OPS = 200
+_LEAST_OPS_EACH = 16
+"""The smallest window of one of several processes."""
 _MOST_SECONDS = 5.0
 _POLL_SECONDS = 0.1
 _GROWTH = 0.15
@@ -43,15 +45,18 @@ class LatencyLoop:
       does not grow: no delay proves nothing about it.
     """
 
-    def __init__(self, first: Sequence[float], target: float) -> None:
+    def __init__(self, first: Sequence[float], target: float, processes: int = 1) -> None:
         """Start with the latencies before the run adds load.
 
-        first, target: in seconds.
+        first, target: in seconds. processes: number of processes of the run, each with a window of its own.
+        All of them measure the delay that all of them cause, and have the same target.
         """
+        self._most = MOST_OPS / processes
+        self._least = float(max(LEAST_OPS // processes, _LEAST_OPS_EACH))
         self._target = target
         self._usual = median(first)
         self._recent: deque[float] = deque(first, _USUAL_LATENCIES)
-        self.ops = float(_FIRST_OPS)
+        self.ops = max(self._least, _FIRST_OPS / processes)
         """The size of the window, in operations."""
 
     def add(self, latency: float, in_flight: int) -> None:
@@ -66,7 +71,7 @@ class LatencyLoop:
             factor = max(_DECREASE, 1 / max(1.0, delay))
         elif in_flight >= self.ops / 2:
             factor += _GROWTH * min(1.0, 1 - most)
-        self.ops = min(float(MOST_OPS), max(float(LEAST_OPS), self.ops * factor))
+        self.ops = min(self._most, max(self._least, self.ops * factor))
 
 
 class RequestWindow:

@@ -111,6 +111,7 @@ class Way(ABC):
             "lock_wait": "0",
             "journal": str(self.journal),
             "workers": 1,
+            "processes": "1",
             "share": "1/1",
             "latency_target": 0.0,
             "max_latency": 1.0,

@@ -72,6 +72,7 @@ def parameters(journal: Path, origin: OriginReader, state: str) -> dict[str, Any
         "lock_wait": "0",
         "journal": str(journal),
         "workers": 0,
+        "processes": "1",
         "share": "1/1",
         "latency_target": 0.0,
         "max_latency": 1.0,
