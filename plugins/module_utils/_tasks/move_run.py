@@ -22,8 +22,7 @@ from __future__ import annotations
 import threading
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from heapq import merge
 from itertools import starmap
@@ -33,15 +32,14 @@ from typing import Any, Generic, TypeVar
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.replica_search import HttpReplicaSearch
 from .._clickhouse.replica_table import ReplicaClients
-from .._partmove.errors import BindingConflict, FormatError, PartMoveError
+from .._partmove.errors import BindingConflict, FormatError
 from .._partmove.formats.state import State
-from .._partmove.gates.names import GateName
+from .._partmove.gates.names import gates_named
 from .._partmove.journal.port import Journal
 from .._partmove.run.batches import memory_batches
 from .._partmove.run.pace import Pace
 from .._partmove.run.report import RunReport
 from .._partmove.shard.inventory import check_tables
-from .._partmove.text import first_few
 from .._partmove.tree.ports import Clock, ZnodeStore
 from .askable_servers import ReplicaSearch, check_servers
 from .context_pool import ContextPool
@@ -49,11 +47,7 @@ from .desired import DesiredPartitions
 from .journal_file import journalled_run
 from .move_jobs import LOOKED_AHEAD, Done, Job, jobs_or_results
 from .move_tally import PartitionTally
-from .one_processor import on_one_processor
 from .pacing import PaceOptions
-from .process_count import part_of
-from .process_group import ProcessGroup
-from .process_link import ProcessLink, Update
 from .progress import Progress, ProgressJournal, RunProgress
 from .resources import SERVERS_AT_ONCE, LockOptions, Resources, SystemClock
 from .workers import check_workers, work_in_order, workers_for
@@ -81,14 +75,12 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         self._new_tally = partial(tally, params["max_listed"])
         self._tally = self._new_tally()
         check_workers(params["workers"])
-        self._failing_gates = _gates_of(params["fail_when_deferred_by"])
+        self._failing_gates = gates_named(params["fail_when_deferred_by"], "fail_when_deferred_by")
         self._unreadable = ("", "")
         """The first shard path that cannot be read, and a sentence about it."""
         self._unasked = ""
         self._check_mode = False
         self._run_id = uuid.uuid4().hex
-        self._shares: Sequence[Collection[str]] = ()
-        self._group: ProcessGroup[_Tally] | None = None
         self._clock = SystemClock()
         self._began = self._clock.now()
 
@@ -106,46 +98,6 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         """Return the result of the module so far."""
         seconds = self._clock.now() - self._began
         return self._tally.result(check_mode=self._check_mode, seconds=seconds)
-
-    def start_processes(self, open_resources: Callable[[ExitStack], Resources], stack: ExitStack) -> None:
-        """Fork the processes that share the work, if it needs several. Implements ForkingTask."""
-        self._shares = self._divide()
-        if len(self._shares) > 1:
-            work = partial(self._carry_out_share, open_resources)
-            self._group = ProcessGroup(len(self._shares), self._new_tally, work)
-            stack.callback(self._group.close)
-
-    def _divide(self) -> Sequence[Collection[str]]:
-        """Return the shard paths of each process; for a run without further processes none."""
-        return ()
-
-    def _carry_out_share(
-        self, open_resources: Callable[[ExitStack], Resources], number: int, link: ProcessLink[_Tally]
-    ) -> None:
-        """Work on the shard paths of one process, as a run of its own with its part of the limits."""
-        processes = len(self._shares)
-        self._work.keep(self._shares[number])
-        with on_one_processor(), ExitStack() as stack:
-            resources = open_resources(stack)
-            self._check_mode = resources.check_mode
-            stores = self._open(resources)
-            journal = resources.open_journal(self._run_id)
-            limits = self._pace.divided(number, processes)
-            pace = resources.open_pace(limits, link.announce, ensembles=self.ensembles)
-            workers = workers_for(
-                part_of(self._params["workers"], number, processes),
-                self._work.partition_counts(),
-                partial(self._distance, stores),
-                processes=processes,
-            )
-            make = partial(self._context, journal, pace)
-            contexts = ContextPool(stores, make, link.ending)
-
-            def carry_out(job: Job) -> Done[_Tally]:
-                link.begin(job.shard_path)
-                return self._carry_out(contexts, journal, link, job)
-
-            self._work_through(stores[0], contexts, link, carry_out, link.take, workers, link.ending)
 
     def run(self, resources: Resources) -> None:
         """Check all preconditions, then work on the shard paths."""
@@ -166,14 +118,12 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         hot, cold = stores[0], stores[1] if len(stores) > 1 else None
         work = self._work.event()
         with journalled_run(journal, self.module, (hot, cold), work, lambda: self.result()["counts"]):
-            if self._group is None:
-                self._work_alone(resources, stores, journal, progress)
-            else:
-                self._group.carry_out(partial(self._take_update, progress), progress.announce)
+            self._work_on_all(resources, stores, journal, progress)
 
-    def _work_alone(
+    def _work_on_all(
         self, resources: Resources, stores: Sequence[ZnodeStore], journal: Journal, progress: Progress
     ) -> None:
+        """Work on all shard paths."""
         pace = resources.open_pace(self._pace, progress.announce, ensembles=self.ensembles)
         workers = workers_for(
             self._params["workers"], self._work.partition_counts(), partial(self._distance, stores)
@@ -187,7 +137,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
             progress.add(0, 0, f"{self._tally.summary(self._check_mode)}, done with {done.shard_path}")
 
         carry_out = partial(self._carry_out, contexts, journal, progress)
-        self._work_through(stores[0], contexts, progress, carry_out, take, workers, ending)
+        self._work_through(stores[0], contexts, progress, carry_out, take, workers=workers, ending=ending)
 
     def _work_through(
         self,
@@ -196,6 +146,7 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         progress: RunProgress,
         carry_out: Callable[[Job], Done[_Tally]],
         take: Callable[[Done[_Tally]], None],
+        *,
         workers: int,
         ending: threading.Event,
     ) -> None:
@@ -350,26 +301,3 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
     def _add_unreadable(self, shard_path: str, sentence: str) -> None:
         if not self._unreadable[1] or shard_path < self._unreadable[0]:
             self._unreadable = shard_path, sentence
-
-    def _take_update(self, progress: Progress, update: Update[_Tally]) -> None:
-        """Add what a process reports, in whatever order."""
-        progress.expect(update.expected)
-        self._tally.expected += update.tally.expected
-        self._tally.merge(update.tally)
-        if update.unreadable[1]:
-            self._add_unreadable(*update.unreadable)
-        more = update.more
-        if update.finished:
-            more = f"{self._tally.summary(self._check_mode)}, done with {update.finished[-1]}"
-        progress.add(update.units, update.subunits, more)
-
-
-def _gates_of(names: Sequence[str]) -> frozenset[str]:
-    """Return the option ``fail_when_deferred_by``. Raises PartMoveError for a name that is no gate."""
-    unknown = sorted({*names} - {gate.value for gate in GateName})
-    if unknown:
-        raise PartMoveError(
-            f"fail_when_deferred_by names {first_few(unknown)}, which is no gate",
-            remedy="Give names from docs/reference/gates.md, such as active_on_disk",
-        )
-    return frozenset(names)

@@ -28,7 +28,7 @@ from .._partmove.shard.listing_cache import ListingCache
 from .._partmove.text import parse_duration
 from .._partmove.tree.ports import Clock, ZnodeStore
 from .askable_servers import ReplicaSearch
-from .move_run import MoveRun
+from .divided_move_run import DividedMoveRun
 from .part_move_result import PatchedTally
 from .process_count import divided, process_option, processes_for, usable_processors
 from .resources import Resources, server_check
@@ -38,7 +38,7 @@ _FEWEST_LOOKED_AT = 8
 """Shard paths for which a look at all of them together is worth its requests."""
 
 
-class PartMove(MoveRun[MoveContext, PatchedReport, PatchedTally]):
+class PartMove(DividedMoveRun[MoveContext, PatchedReport, PatchedTally]):
     """Implements Task for part_move."""
 
     module = "part_move"

@@ -6,7 +6,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
+
+from ..errors import PartMoveError
+from ..text import first_few
 
 
 class GateName(str, Enum):
@@ -83,3 +87,18 @@ class GateName(str, Enum):
 
 FORESEEN = (GateName.QUEUE_CLEAR, GateName.ONE_PART, GateName.MUTATIONS_APPLIED)
 """The gates foreseen by partition_classify, so that the plan can name them."""
+
+
+def gates_named(names: Iterable[str], setting: str) -> frozenset[str]:
+    """Return the names as a set. Raises PartMoveError for a name that is no gate.
+
+    setting: the name of the option, for the message.
+    """
+    given = frozenset(names)
+    unknown = sorted(given - {gate.value for gate in GateName})
+    if unknown:
+        raise PartMoveError(
+            f"{setting} names {first_few(unknown)}, which is no gate",
+            remedy="Give names from docs/reference/gates.md, such as active_on_disk",
+        )
+    return given
