@@ -39,7 +39,7 @@ RUN_SPARK := PYTHONPATH=build/collections:build/spark:roles/partition_classify/f
 YAMLLINT := {extends: default, rules: {line-length: disable}}
 
 # What `make bench WHAT=…` and the like can do. The first one is the default.
-KINDS_bench := patched twin root reading daily inserts audit effect growth modern scale keeper
+KINDS_bench := patched twin root reading daily inserts audit effect growth modern scale keeper start
 KINDS_compat := cores pythons
 KINDS_demo := patched twin record
 KINDS_explore := patched twin

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark import bench_keeper, bench_modern, bench_reading, bench_root, bench_twin
+from benchmark import bench_keeper, bench_modern, bench_reading, bench_root, bench_start, bench_twin
 from benchmark.bench_classification import print_classifications, require_one_plan
 from benchmark.bench_effect import measure, picture, print_effects, tables_for
 from benchmark.bench_growth import measure as measure_growth, picture as growth_picture
@@ -255,6 +255,13 @@ def test_a_census_of_keeper_is_measured(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "zookeeper" / "more" / "snapshot_2000.bin.zstd").rename(tmp_path / "snapshot_2000.bin.zstd")
     with pytest.raises(RuntimeError, match="the censuses count"):
         bench_keeper.measure(tmp_path, 1)
+
+
+def test_the_first_look_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measured = bench_start.measure(tmp_path, 60, 1)
+    assert {kind: len(seconds) for kind, seconds in measured.items()} == dict.fromkeys(bench_start.KINDS, 1)
+    bench_start.report(measured)
+    assert "times what Ansible and Spark take alone" in capsys.readouterr().out
 
 
 def test_moves_of_whole_tables_are_measured(
