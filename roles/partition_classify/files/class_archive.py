@@ -27,6 +27,7 @@ _OPTIONS = "SPARK_SUBMIT_OPTS"
 _QUIET = "-Xlog:disable -Xlog:all=warning:stderr"
 _SILENT = "-Xlog:disable"
 _OWN_ARCHIVE = ("-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit")
+_OF_EXECUTORS = "--conf=spark.executor."
 _SECONDS = 900.0
 _STALE_SECONDS = 3600.0
 # An archive takes about 170 MB.
@@ -83,10 +84,11 @@ class ClassArchive:
 def archive_for(program: Sequence[str], given: Mapping[str, str]) -> ClassArchive | None:
     """Return the archive for the program, spark-submit with its arguments; None for none.
 
-    None, too, if the program has options for an archive of its own, or if the cache cannot be used.
+    None, too, if the driver has options for an archive of its own, or if the cache cannot be used.
     """
     choice = given.get(CHOICE, "")
-    if not choice or any(name in each for each in program for name in _OWN_ARCHIVE):
+    driver = [each for each in program if not each.startswith(_OF_EXECUTORS)]
+    if not choice or any(name in each for each in driver for name in _OWN_ARCHIVE):
         return None
     try:
         path = _in_cache(program[0], given) if choice == AUTO else Path(choice).expanduser()

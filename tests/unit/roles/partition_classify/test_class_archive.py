@@ -138,6 +138,12 @@ def test_none_beside_another_archive(tmp_path: Path, name: str) -> None:
     assert archive_for([str(host.submit), option], host.environment) is None
 
 
+def test_archive_of_executors_is_another_matter(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    option = "--conf=spark.executor.extraJavaOptions=-XX:SharedArchiveFile=/a"
+    assert archive_for([str(host.submit), option], host.environment) is not None
+
+
 def test_none_if_others_could_write_it_or_none_is_asked_for_or_possible(tmp_path: Path) -> None:
     host = Host(tmp_path)
     program = [str(host.submit)]
