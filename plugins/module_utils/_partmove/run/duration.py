@@ -7,11 +7,12 @@
 A run has a start, and then works on several shard paths at a time. Three limits hold for this work, and the
 largest of them is the prediction:
 
-- computing: only one thread of a process computes at a time, so the computing of all shard paths adds up;
+- what all shard paths share adds up: only one thread of a process computes at a time, and the operations in
+  flight to an ensemble are limited for the whole run;
 - waiting: each shard path waits for answers one after another, and each worker waits for one shard path;
 - the largest shard path, whose steps come one after another.
 
-The constants are measured and fitted by ``make bench WHAT=growth``. The prediction excludes answers of
+``make bench WHAT=growth`` measures moves, fits the constants, and checks the predictions. A prediction excludes answers of
 ClickHouse servers, locks of other runs, pauses, and the limit ``max_parts_per_second``.
 """
 
@@ -52,6 +53,7 @@ class Speed(NamedTuple):
     binding_round_trips: float
     part: float
     part_round_trips: float
+    """Less than one, as a request has many parts and many requests are in flight."""
 
     def seconds(self, work: Work, round_trip: float) -> float:
         """Return the predicted duration; 0.0 without work.
@@ -64,16 +66,17 @@ class Speed(NamedTuple):
         if work.is_first:
             path, path_waits = path + self.binding, path_waits + self.binding_round_trips
         part, part_waits = self.part, self.part_round_trips
-        computing = work.shard_paths * path + work.parts * part
-        waiting = computing + round_trip * (work.shard_paths * path_waits + work.parts * part_waits)
-        largest = path + work.largest * part + round_trip * (path_waits + work.largest * part_waits)
+        part += round_trip * part_waits
+        shared = work.shard_paths * path + work.parts * part
+        waiting = shared + round_trip * work.shard_paths * path_waits
+        largest = path + work.largest * part + round_trip * path_waits
         start = self.start + round_trip * self.start_round_trips
-        return start + max(computing, waiting / workers_of(work, round_trip), largest)
+        return start + max(shared, waiting / workers_of(work, round_trip), largest)
 
 
-FULL_SPEED = Speed(0.02, 10.0, 0.005, 18.0, 0.002, 4.0, 0.00005, 0.0004)
+FULL_SPEED = Speed(0.055, 40.0, 0.0039, 18.0, 0.0015, 6.0, 0.000056, 0.0004)
 """With ``latency_target`` 0."""
-WITH_TARGET = Speed(0.5, 40.0, 0.005, 18.0, 0.002, 4.0, 0.0001, 0.005)
+WITH_TARGET = Speed(0.055, 40.0, 0.0039, 18.0, 0.0015, 6.0, 0.00011, 0.024)
 """With the default ``latency_target`` of 5 ms."""
 
 

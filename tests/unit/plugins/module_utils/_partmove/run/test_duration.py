@@ -40,16 +40,22 @@ def test_first_move_binds_each_shard_path() -> None:
 def test_many_shard_paths_wait_at_the_same_time() -> None:
     work = Work(1000, 3000, 3, 1, is_first=False)
     # 50 workers wait for 10 ms: less than the computing of one thread.
-    assert SPEED.seconds(work, 0.01) == pytest.approx(1 + 0.1 + 10 + 0.3)
+    assert SPEED.seconds(work, 0.01) == pytest.approx(1 + 0.1 + 10 + 0.3 + 0.06)
     # 64 workers cannot make up for 100 ms.
-    waiting = 10 + 0.3 + 0.1 * (20_000 + 6)
+    waiting = 10 + 0.3 + 0.6 + 0.1 * 20_000
     assert SPEED.seconds(work, 0.1) == pytest.approx(1 + 1 + waiting / 64)
 
 
 def test_run_is_as_long_as_its_largest_shard_path() -> None:
-    work = Work(2, 30_003, 30_000, 10_000, is_first=False)
-    alone = Work(1, 30_000, 30_000, 10_000, is_first=False)
+    work = Work(2, 303, 300, 100, is_first=False)
+    alone = Work(1, 300, 300, 100, is_first=False)
     assert SPEED.seconds(work, 0.1) == pytest.approx(SPEED.seconds(alone, 0.1))
+
+
+def test_shard_paths_share_the_operations_in_flight() -> None:
+    together = Work(10, 300_000, 30_000, 10_000, is_first=False)
+    alone = Work(1, 300_000, 300_000, 100_000, is_first=False)
+    assert SPEED.seconds(together, 0.1) == pytest.approx(SPEED.seconds(alone, 0.1), rel=0.05)
 
 
 @pytest.mark.parametrize(
