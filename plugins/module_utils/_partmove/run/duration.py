@@ -12,8 +12,8 @@ largest of them is the prediction:
 - waiting: each shard path waits for answers one after another, and each worker waits for one shard path;
 - the largest shard path, whose steps come one after another.
 
-``make bench WHAT=growth`` measures moves, fits the constants, and checks the predictions. A prediction excludes answers of
-ClickHouse servers, locks of other runs, pauses, and the limit ``max_parts_per_second``.
+``make bench WHAT=growth`` measures moves, fits the constants, and checks the predictions. A prediction
+excludes answers of ClickHouse servers, locks of other runs, pauses, and the limit ``max_parts_per_second``.
 """
 
 from __future__ import annotations
