@@ -19,12 +19,11 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count, pairwise, product
 from pathlib import Path
 
-from benchmark.delay import delayed
 from benchmark.line_plot import Panel, Phase, plot_lines
 from benchmark.machine import this_machine
 from benchmark.measured_inserts import inserting
@@ -96,16 +95,7 @@ def main() -> None:
 def measure(pair: Pair, situation: Situation, target: float) -> Noticed:
     """Move new tables during inserts. Raises RuntimeError if a partition is not moved."""
     planned = _tables(pair, TABLES)
-    with ExitStack() as stack:
-        hosts = {
-            name: [
-                stack.enter_context(delayed(member.address, situation.latency))
-                if situation.latency
-                else member.address
-                for member in ensemble.members
-            ]
-            for name, ensemble in (("hot", pair.hot), ("cold", pair.cold))
-        }
+    with pair.at_distance(situation.latency) as hosts:
         move = pair.planned(planned, latency_target=target, hosts=hosts)
         with inserting(hosts["hot"]) as inserts:
             inserts.rate(situation.rate)
