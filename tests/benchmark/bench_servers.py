@@ -8,8 +8,8 @@ Prints a table: inserts and queries of another client without a move, and during
 `latency_target`, at full speed, and at full speed with one worker. Writes build/bench-servers.json.
 
 For figures to keep, run it on a machine that does nothing else. Environment: VERSION (25.8) of the servers,
-RUNS (5), TABLES (16) on the same two servers, with PARTITIONS (30) each to move, IDLE (170) that stay, and RATE
-(20) inserts and as many queries a second.
+RUNS (5), TABLES (16) on the same two servers, with PARTITIONS (30) each to move and IDLE (70) that stay, and
+RATE (10) inserts and as many queries a second.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from support.servers.zookeeper import Ensemble
 
 OUTPUT = Path("build/bench-servers.json")
 TABLES, PARTITIONS, IDLE = (
-    int(os.environ.get(*each)) for each in (("TABLES", "16"), ("PARTITIONS", "30"), ("IDLE", "170"))
+    int(os.environ.get(*each)) for each in (("TABLES", "16"), ("PARTITIONS", "30"), ("IDLE", "70"))
 )
-RATE = float(os.environ.get("RATE") or 20)
+RATE = float(os.environ.get("RATE") or 10)
 FIRST_DAY, OTHER = "2020-01-01", "other"
 _QUIET_SECONDS = 8.0
 WAYS: dict[str, dict[str, Any]] = {
@@ -72,7 +72,8 @@ class Tables:
             for part in range(2):
                 shard.servers[part].execute(
                     f"INSERT INTO {name} SELECT toDate('{FIRST_DAY}') + number % {PARTITIONS + IDLE},"
-                    f" number + {part} * 1000000000, toString(number) FROM numbers({(PARTITIONS + IDLE) * 100})",
+                    f" number + {part} * 1000000000, toString(number)"
+                    f" FROM numbers({(PARTITIONS + IDLE) * 100})",
                     max_partitions_per_insert_block=0,
                 )
         for name in self._names:
@@ -119,8 +120,8 @@ def main() -> None:
     """Measure, print and write down."""
     version = os.environ.get("VERSION") or "25.8"
     print(
-        f"ClickHouse {version}: {TABLES} tables on two servers, {PARTITIONS} of {PARTITIONS + IDLE} partitions"
-        f" of two parts move; {RATE:g} inserts and {RATE:g} queries a second.\n{this_machine()}\n"
+        f"ClickHouse {version}: {TABLES} tables on two servers, {PARTITIONS} of {PARTITIONS + IDLE}"
+        f" partitions of two parts move; {RATE:g} inserts and {RATE:g} queries a second.\n{this_machine()}\n"
     )
     print(
         _row(

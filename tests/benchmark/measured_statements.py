@@ -4,9 +4,9 @@
 
 """Sends inserts and queries to ClickHouse servers at a steady rate, in a process of its own.
 
-The arguments are the statements a second of each kind, the ports of the servers, and the table. At the end of
-standard input it writes as JSON, for each kind, when each statement was due, in seconds of CLOCK_MONOTONIC, and how
-many milliseconds after that it was answered.
+The arguments are the statements a second of each kind, the ports of the servers, and the table. At the end
+of standard input it writes as JSON, for each kind, when each statement was due, in seconds of
+CLOCK_MONOTONIC, and how many milliseconds after that it was answered.
 """
 
 from __future__ import annotations

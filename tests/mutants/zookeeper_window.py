@@ -11,36 +11,38 @@ from mutants.zookeeper_sync import AdapterMutant
 
 _WINDOW = "_zookeeper/window.py"
 _TESTS = "_zookeeper/test_window.py"
+_LOOP = "_partmove/run/latency_loop.py"
+_LOOP_TESTS = "_partmove/run/test_latency_loop.py"
 _SIZES = "test_multis_have_as_many_operations_as_they_should_have_at_that_moment"
 
 MUTANTS: tuple[Mutant, ...] = (
     AdapterMutant(
         "requests never wait for the window",
         _WINDOW,
-        "while self._loop is not None and self._in_flight >= self._loop.ops and is_connected():",
+        "while self._loop is not None and self._in_flight >= self._loop.size and is_connected():",
         "while False:",
         (f"{_TESTS}::test_two_requests_fit_into_a_window",),
     ),
     AdapterMutant(
         "the window grows however late answers are",
-        _WINDOW,
+        _LOOP,
         "        if most > 1:\n",
         "        if False:\n",
-        (f"{_TESTS}::test_the_window_shrinks_to_its_smallest_size_while_the_ensemble_is_slow",),
+        (f"{_LOOP_TESTS}::test_the_size_shrinks_to_the_smallest_while_the_ensemble_is_slow",),
     ),
     AdapterMutant(
         "the window grows while nothing is in flight",
-        _WINDOW,
-        "elif in_flight >= self.ops / 2:",
+        _LOOP,
+        "elif in_progress >= self.size / 2:",
         "else:",
-        (f"{_TESTS}::test_a_window_that_is_not_used_does_not_grow",),
+        (f"{_LOOP_TESTS}::test_a_size_that_is_not_used_does_not_grow",),
     ),
     AdapterMutant(
         "one late answer shrinks the window",
-        _WINDOW,
+        _LOOP,
         "[-_LATENCIES:])[-2]",
         "[-_LATENCIES:])[-1]",
-        (f"{_TESTS}::test_a_single_late_answer_has_no_effect",),
+        (f"{_LOOP_TESTS}::test_a_single_late_answer_has_no_effect",),
     ),
     AdapterMutant(
         "multis are as large as they may be",
