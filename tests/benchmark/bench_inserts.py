@@ -186,8 +186,10 @@ def _rates(
 ) -> list[tuple[float, float]]:
     """Return seconds since the begin, and the parts a second around this time.
 
-    samples: times and numbers of znodes in hot, from before the move to after it. Their difference stands for
-    all parts of the move.
+    A part counts half once it is copied to cold, and half once it is removed from hot: many are removed at
+    one moment.
+
+    samples: as of `_sampled`, from before the move to after it. Their difference stands for all parts.
     """
     of_a_znode = parts / (samples[0][1] - samples[-1][1])
     times = [at for at, _znodes in samples]
@@ -227,12 +229,13 @@ def _tables(pair: Pair, tables: int) -> list[tuple[str, str]]:
 
 @contextmanager
 def _sampled(pair: Pair, samples: list[tuple[float, float]]) -> Iterator[None]:
-    """Note the time and the number of znodes in hot until the block ends."""
+    """Note the time and how many znodes hot has more than cold until the block ends."""
     ended = threading.Event()
 
     def sample() -> None:
         while not ended.wait(_SAMPLE_SECONDS):
-            samples.append((time.monotonic(), float(pair.hot.members[0].monitor()["zk_znode_count"])))
+            hot, cold = (int(each.members[0].monitor()["zk_znode_count"]) for each in (pair.hot, pair.cold))
+            samples.append((time.monotonic(), float(hot - cold)))
 
     thread = threading.Thread(target=sample)
     thread.start()
