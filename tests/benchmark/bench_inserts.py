@@ -153,7 +153,9 @@ def reaction(pair: Pair) -> str:
         with _sampled(pair, samples):
             mover = threading.Thread(target=run)
             mover.start()
-            # The process starts, and the window of the run grows.
+            # The run reads first; then its window grows.
+            while not moved.is_set() and not (samples and samples[-1][1] < samples[0][1] - PARTITIONS):
+                time.sleep(_SAMPLE_SECONDS)
             time.sleep(PHASE / 2)
             begin = time.monotonic()
             for rate in (100, 1000, 100):
