@@ -132,10 +132,10 @@ options:
     default: 0
   latency_target:
     description:
-      - Seconds that the module may add to the latency of the hot ensemble, and to that of each ClickHouse server.
-        The module measures both all the time.
-      - In the hot ensemble it adapts how many operations its requests have, and how many of them are in flight.
-        At each server it adapts how many shard paths move partitions at the same time, at least one.
+      - Seconds that the module may add to the latency of the hot ensemble, and to that of each ClickHouse
+        server. The module measures both all the time.
+      - For the hot ensemble it adapts how many operations its requests have, and how many of them are in
+        flight. For each server it adapts how many shard paths use it at the same time, at least one.
       - With V(0) the module runs at full speed.
   max_latency:
     description:
