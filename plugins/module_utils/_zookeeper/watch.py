@@ -15,11 +15,12 @@ import threading
 import time
 
 from .._partmove.errors import PartMoveError
+from .._partmove.run.latency_loop import LatencyLoop
 from .four_letters import ask_member
 from .options import EnsembleOptions
 from .session import Session
 from .strain import PULSE_SECONDS, MemberState, Strain
-from .window import LatencyLoop, RequestWindow
+from .window import OPS, RequestWindow
 from .wire import Sync, wire_path
 
 _FIRST_LATENCIES = 5
@@ -67,7 +68,7 @@ class EnsembleWatch:
             raise
         self._window = window if target else None
         if self._window is not None:
-            self._window.follow(LatencyLoop(first, target))
+            self._window.follow(LatencyLoop(first, target, OPS))
         self._members: dict[str, MemberState] = {}
         if members:
             self._query_members(options.hosts)

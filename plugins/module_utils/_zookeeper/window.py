@@ -4,69 +4,27 @@
 
 """How many operations a run has in flight to one ensemble, adapted to the latency that others get.
 
-The control is that of LEDBAT (RFC 6817), which lets a background transfer give way to all others: what counts
-is the delay above the latency without load. The window grows while the delay is below a target, and shrinks
-while it is above.
+The size of the window is that of a `LatencyLoop`: the window grows while the delay that others get is below a
+target, and shrinks while it is above.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from statistics import median
+from collections.abc import Callable
+
+from .._partmove.run.latency_loop import LatencyLoop, Sizes
 
 MOST_OPS = 8_000
 """The largest window: eight multis, or sixteen multiReads, of the largest size."""
 LEAST_OPS = 64
 """The smallest window: a run goes on, however slowly. A slow ensemble limits such a window by itself."""
 
-_FIRST_OPS = 200
+OPS = Sizes(first=200, least=LEAST_OPS, most=MOST_OPS)
+
 _MOST_SECONDS = 5.0
 _POLL_SECONDS = 0.1
-_GROWTH = 0.15
-_DECREASE = 0.25
-_LATENCIES = 10
-_USUAL_LATENCIES = 20
-
-
-class LatencyLoop:
-    """The size of the window for a delay of ``target`` seconds; knows neither clock nor ensemble.
-
-    What counts is the second largest of the last ten delays, because the target is for nearly all requests of
-    others: a large request delays only what comes behind it. The largest one may be a pause of a server, and
-    has no effect alone.
-
-    - Above the target, each late answer divides the size by its delay in units of the target, at most by 4.
-    - Below the target, each answer multiplies the size, by 1.15 without any delay. A window that is not used
-      does not grow: no delay proves nothing about it.
-    """
-
-    def __init__(self, first: Sequence[float], target: float) -> None:
-        """Start with the latencies before the run adds load.
-
-        first, target: in seconds.
-        """
-        self._target = target
-        self._usual = median(first)
-        self._recent: deque[float] = deque(first, _USUAL_LATENCIES)
-        self.ops = float(_FIRST_OPS)
-        """The size of the window, in operations."""
-
-    def add(self, latency: float, in_flight: int) -> None:
-        """Adapt to a latency in seconds, with at most so many operations in flight since the last one."""
-        self._recent.append(latency)
-        # Smaller, if the run began while the ensemble was slow.
-        self._usual = min(self._usual, median(self._recent))
-        delay = (latency - self._usual) / self._target
-        most = (sorted([*self._recent][-_LATENCIES:])[-2] - self._usual) / self._target
-        factor = 1.0
-        if most > 1:
-            factor = max(_DECREASE, 1 / max(1.0, delay))
-        elif in_flight >= self.ops / 2:
-            factor += _GROWTH * min(1.0, 1 - most)
-        self.ops = min(float(MOST_OPS), max(float(LEAST_OPS), self.ops * factor))
 
 
 class RequestWindow:
@@ -84,7 +42,7 @@ class RequestWindow:
     @property
     def ops_at_once(self) -> int:
         """Operations that one request should have: half of the window, so that two requests are in flight."""
-        return MOST_OPS if self._loop is None else int(self._loop.ops / 2)
+        return MOST_OPS if self._loop is None else int(self._loop.size / 2)
 
     def follow(self, loop: LatencyLoop) -> None:
         """Have the size that a control loop gives from now on."""
@@ -106,7 +64,7 @@ class RequestWindow:
         """
         deadline = time.monotonic() + _MOST_SECONDS
         with self._changed:
-            while self._loop is not None and self._in_flight >= self._loop.ops and is_connected():
+            while self._loop is not None and self._in_flight >= self._loop.size and is_connected():
                 if time.monotonic() >= deadline:
                     break
                 self._changed.wait(_POLL_SECONDS)
