@@ -127,13 +127,15 @@ options:
       - Number of shard paths to work on at the same time, up to 64, each under its own lock. The partitions
         of a shard path are moved in groups of up to 50.
       - With 0 the number is the number of shard paths, up to 16.
+      - At the same server fewer shard paths may be moved, see O(latency_target).
     type: int
     default: 0
   latency_target:
     description:
-      - Seconds that the requests of the module may add to the latency of the hot ensemble. The module
-        measures the latency all the time, and adapts how many operations its requests have, and how many of
-        them are in flight. This does not concern the statements of the servers.
+      - Seconds that the module may add to the latency of the hot ensemble, and to that of each ClickHouse
+        server. The module measures both all the time.
+      - For the hot ensemble it adapts how many operations its requests have, and how many of them are in
+        flight. For each server it adapts how many shard paths use it at the same time, at least one.
       - With V(0) the module runs at full speed.
   max_latency:
     description:

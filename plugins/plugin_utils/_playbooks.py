@@ -46,6 +46,7 @@ PLAYBOOKS = {
         (
             "auxiliary_ensemble_canary",
             "auxiliary_ensemble_hosts",
+            "auxiliary_ensemble_pause",
             "auxiliary_ensemble_size",
             "auxiliary_ensemble_within",
         )
@@ -105,7 +106,9 @@ PLAYBOOKS = {
     ),
     "reheat": Playbook(("reheat_host",)),
     "repair": Playbook(("repair_host",)),
-    "rollout": Playbook(("rollout_canary", "rollout_hosts", "rollout_size", "rollout_within")),
+    "rollout": Playbook(
+        ("rollout_canary", "rollout_hosts", "rollout_pause", "rollout_size", "rollout_within")
+    ),
     "separate": Playbook(
         ("separate_host", "separate_renew", "separate_servers"),
         tags=("classify", "move"),

@@ -2,11 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Measures how the cost of a move grows: with the parts of one shard path, and with the shard paths.
+"""Measures how the time of a move grows: with the parts of one shard path, shard paths, and latency.
 
-Prints a summary, and writes build/bench-growth.json and a picture, build/bench-growth.svg. For figures to
-keep, run it on a machine that does nothing else. Environment: MOST_PARTS (1000000) and MOST_SHARD_PATHS
-(10000), which are reached by factors of ten, and RUNS (5) of each.
+Each size is moved at full speed and with the default `latency_target`, near and far away. From these times
+the constants of `_partmove/run/duration.py` are fitted. Prints the times, the constants, and for each time
+what the fitted constants and those in the code predict, as a share of the measured time. Writes
+build/bench-growth.json and a picture, build/bench-growth.svg.
+
+For figures to keep, run it on a machine that does nothing else. Environment: MOST_PARTS (100000) from 10,000
+and MOST_SHARD_PATHS (1000) from 1, which are reached by factors of ten; LATENCIES_MS ("0,2,5,10") of each
+packet, so that a round trip takes twice as long; RUNS (1) of each.
 """
 
 from __future__ import annotations
@@ -16,125 +21,138 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
-from benchmark.effect_plot import Bars, plot
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.duration import (
+    FULL_SPEED,
+    WITH_TARGET,
+    Speed,
+)
+from benchmark.growth import TOLERANCE, Row, Setting, first_and_daily, fitted, tables_moved
+from benchmark.growth_plot import picture
 from benchmark.machine import this_machine
 from benchmark.pair import REPLICAS, Pair, running_pair
-from benchmark.spread import RUNS, Spread
 
 OUTPUT = Path("build/bench-growth.json")
 PICTURE = OUTPUT.with_suffix(".svg")
 FEWEST_PARTS = 10_000
+TARGET = 0.005
+"""The default of the option ``latency_target``."""
+SPEEDS = {0.0: ("FULL_SPEED", FULL_SPEED), TARGET: ("WITH_TARGET", WITH_TARGET)}
+_OWN_SERVERS = 300_000
+"""Parts of a shard path from which on each move has servers of its own, because of the heap."""
+_FIRST_MOVES = 100
+"""The most shard paths that are made for each setting: building them takes longer than moving them."""
 
 Pairs = Callable[[], AbstractContextManager[Pair]]
 
 
 @dataclass(frozen=True)
-class Size:
-    """What so many runs that moved so many things took."""
+class Grid:
+    """What is measured: each size in each setting."""
 
-    count: int
-    runs: int
-    per_second: Spread
-    peak_rss_mb: float
-
-
-@dataclass(frozen=True)
-class Growth:
-    """What was measured, from small to large."""
-
-    parts: Sequence[Size]
+    parts: Sequence[int]
     """Of one shard path."""
-    shard_paths: Sequence[Size]
+    shard_paths: Sequence[int]
     """With one partition each to move."""
+    mixed: tuple[int, int]
+    """Shard paths, and partitions of each, of a move that the constants do not depend on."""
+    settings: Sequence[Setting]
+    runs: int
 
 
 def main() -> None:
     """Measure, print and write down."""
-    most_parts = int(os.environ.get("MOST_PARTS", "1000000"))
-    most_shard_paths = int(os.environ.get("MOST_SHARD_PATHS", "10000"))
-    print(
-        f"Growth: moves of {len(REPLICAS)} replicas, of one large shard path and of many small ones.\n"
-        f"{this_machine()}\n",
-        flush=True,
+    latencies = [float(each) / 1000 for each in os.environ.get("LATENCIES_MS", "0,2,5,10").split(",")]
+    grid = Grid(
+        parts=[*_tens(FEWEST_PARTS, int(os.environ.get("MOST_PARTS") or 100_000))],
+        shard_paths=[*_tens(1, int(os.environ.get("MOST_SHARD_PATHS") or 1_000))],
+        mixed=(20, 100),
+        settings=[Setting(*each) for each in product((0.0, TARGET), latencies)],
+        runs=int(os.environ.get("RUNS") or 1),
     )
-    growth = measure([*_tens(FEWEST_PARTS, most_parts)], [*_tens(1, most_shard_paths)], RUNS)
+    print(f"Growth: moves of {len(REPLICAS)} replicas, {grid.runs} of each.\n{this_machine()}\n", flush=True)
+    rows = []
+    for row in measured(grid):
+        print(_measured_line(row), flush=True)
+        rows.append(row)
+    speeds = {target: fitted(_of(rows, target), speed) for target, (_name, speed) in SPEEDS.items()}
+    print_check(rows, speeds)
     OUTPUT.parent.mkdir(exist_ok=True)
-    OUTPUT.write_text(json.dumps(asdict(growth), indent=2) + "\n")
-    PICTURE.write_text(picture(growth))
-    print(f"\nWritten to {OUTPUT} and {PICTURE}")
+    found = {
+        "machine": this_machine(),
+        "speeds": {SPEEDS[target][0]: speed._asdict() for target, speed in speeds.items()},
+        "rows": [asdict(row) | {"work": row.work._asdict()} for row in rows],
+    }
+    OUTPUT.write_text(json.dumps(found, indent=2) + "\n")
+    PICTURE.write_text(picture(rows, speeds))
+    print(f"\n{this_machine()}\nWritten to {OUTPUT} and {PICTURE}")
 
 
 @contextmanager
 def warm_pair() -> Iterator[Pair]:
-    """Servers of their own for a size, so that none has to do with what is left of another; they are warm."""
+    """Give servers that have done such work before."""
     with running_pair(cold_members=1) as pair:
         pair.warm_up()
         yield pair
 
 
-def measure(parts: Sequence[int], shard_paths: Sequence[int], runs: int, pairs: Pairs = warm_pair) -> Growth:
-    """Move tables of about so many parts, and one partition each of so many shard paths, many times each."""
-    return Growth(
-        _measured(parts, runs, "parts of one shard path", _one_shard_path, pairs),
-        _measured(shard_paths, runs, "shard paths", _many_shard_paths, pairs),
+def measured(grid: Grid, pairs: Pairs = warm_pair) -> Iterator[Row]:
+    """Yield the rows."""
+    large = [each for each in grid.parts if each >= _OWN_SERVERS]
+    with pairs() as pair:
+        for setting in grid.settings:
+            for shard_paths in grid.shard_paths:
+                if shard_paths <= _FIRST_MOVES:
+                    yield from first_and_daily(pair, shard_paths, [setting], grid.runs)
+            for parts in grid.parts:
+                if parts not in large:
+                    yield tables_moved(pair, 1, parts // len(REPLICAS), setting, grid.runs)
+            yield tables_moved(pair, *grid.mixed, setting, grid.runs, is_fitted=False)
+        for shard_paths in grid.shard_paths:
+            if shard_paths > _FIRST_MOVES:
+                yield from first_and_daily(pair, shard_paths, grid.settings, grid.runs)
+    for parts, setting in product(large, grid.settings):
+        with pairs() as pair:
+            yield tables_moved(pair, 1, parts // len(REPLICAS), setting, grid.runs)
+
+
+def print_check(rows: Sequence[Row], speeds: dict[float, Speed]) -> None:
+    """Print the fitted constants, and how well they predict what was measured."""
+    for target, speed in speeds.items():
+        name, known = SPEEDS[target]
+        own = _of(rows, target)
+        print(f"\n{name} = Speed({', '.join(f'{value:.3g}' for value in speed)})")
+        print(f"{'':60} measured  fitted  in the code")
+        for row in own:
+            marks = [] if row.is_predicted(speed) else [f"outside {TOLERANCE:.0%}"]
+            marks += [] if row.is_fitted else ["not fitted"]
+            ratios = f"{row.ratio(speed):7.2f} {row.ratio(known):12.2f}"
+            print(f"{_size(row):60} {row.seconds.median:6.2f} s {ratios}  {', '.join(marks)}".rstrip())
+        for words, constants in (("the fitted constants", speed), ("the constants in the code", known)):
+            within = sum(row.is_predicted(constants) for row in own)
+            print(f"{words}: {within} of {len(own)} times predicted within {TOLERANCE:.0%}")
+
+
+def _of(rows: Sequence[Row], target: float) -> list[Row]:
+    return [row for row in rows if row.setting.latency_target == target]
+
+
+def _measured_line(row: Row) -> str:
+    target = "default" if row.setting.latency_target else "full speed"
+    rate = max(row.work.parts, row.work.shard_paths) / row.seconds.median
+    return (
+        f"{target:<10} {_size(row):60} {row.seconds:.2f} s, {rate:,.0f} parts/s,"
+        f" {row.work.shard_paths / row.seconds.median:,.1f} shard paths/s, {row.peak_rss_mb:.0f} MB"
     )
 
 
-def picture(growth: Growth) -> str:
-    """The medians as bars."""
-    rates = [
-        *(Bars(f"{size.count:,} parts", "parts/s", [size.per_second.median]) for size in growth.parts),
-        *(
-            Bars(f"{size.count:,} shard paths", "shard paths/s", [size.per_second.median])
-            for size in growth.shard_paths
-        ),
-    ]
-    return plot("How fast a move is, by the parts of one shard path and by shard paths", ["median"], rates)
-
-
-def _measured(
-    counts: Sequence[int],
-    runs: int,
-    things: str,
-    measured: Callable[[Pair, int, int], tuple[float, float]],
-    pairs: Pairs,
-) -> list[Size]:
-    sizes = []
-    for count in counts:
-        found: list[tuple[float, float]] = []
-        # A server would have more znodes after five runs of the largest than its heap has room for.
-        for at_once in [1] * runs if count == counts[-1] else [runs]:
-            with pairs() as pair:
-                found += [measured(pair, count, len(found) + number) for number in range(at_once)]
-        rates, peaks = zip(*found, strict=True)
-        sizes.append(Size(count, len(rates), Spread.of(rates), max(peaks)))
-        print_size(things, sizes[-1])
-    return sizes
-
-
-def _one_shard_path(pair: Pair, parts: int, run: int) -> tuple[float, float]:
-    """Parts moved in a second, and the memory that took."""
-    moved = pair.measure(pair.build(f"large_{parts}_{run}", max(parts // len(REPLICAS), 1)))
-    return moved.parts / moved.seconds, moved.peak_rss_mb
-
-
-def _many_shard_paths(pair: Pair, shard_paths: int, run: int) -> tuple[float, float]:
-    """Shard paths done in a second, and the memory that took."""
-    tables = [pair.build(f"small_{shard_paths}_{run}_{number:05}", 2) for number in range(shard_paths)]
-    moved = pair.measure_daily(tables, tables[0].options.partitions[0])
-    if moved.moved != shard_paths:
-        raise RuntimeError(f"{moved.moved} of {shard_paths} partitions were moved")
-    return shard_paths / moved.seconds, moved.peak_rss_mb
-
-
-def print_size(things: str, size: Size) -> None:
-    """One line: the median, the spread and the memory."""
-    print(
-        f"{size.count:>10,} {things:<24} {size.per_second:,.1f} a second, {size.runs} runs,"
-        f" {size.peak_rss_mb:.0f} MB at most",
-        flush=True,
+def _size(row: Row) -> str:
+    work = row.work
+    return (
+        f"{row.setting.round_trip * 1000:g} ms round trip, {row.kind}, {work.shard_paths:,} shard paths,"
+        f" {work.parts:,.0f} parts"
     )
 
 

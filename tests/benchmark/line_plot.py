@@ -53,7 +53,7 @@ def plot_lines(title: str, panels: Sequence[Panel], phases: Sequence[Phase]) -> 
                     f'<rect x="{at(phase.begin):.1f}" y="{top}" width="{width:.1f}" height="{_HEIGHT}"'
                     f' fill="{_PHASE}" fill-opacity="0.15"/>'
                 ),
-                _text(at(phase.begin) + 4, top + 13, phase.name) if number == 0 else "",
+                _text(at(phase.begin), top - 5, phase.name) if number == 0 else "",
             ]
         points = " ".join(
             f"{at(second):.1f},{top + _HEIGHT * (1 - value / most):.1f}" for second, value in panel.points

@@ -167,14 +167,7 @@ class Pair:
         latency: seconds that each packet to and from every member takes.
         """
         folder = self.hot.folder.parent
-        with ExitStack() as stack:
-            hosts = {
-                name: [
-                    stack.enter_context(delayed(member.address, latency)) if latency else member.address
-                    for member in ensemble.members
-                ]
-                for name, ensemble in (("hot", self.hot), ("cold", self.cold))
-            }
+        with self.at_distance(latency) as hosts:
             arguments = {
                 **self._plan_arguments([(table.path, partition) for table in tables]),
                 **{name: {"hosts": each} for name, each in hosts.items()},
@@ -184,6 +177,18 @@ class Pair:
             measured = DailyRun(**_measured("measured_daily", arguments, folder))
             cpu = self._servers_cpu_seconds() - cpu
             return replace(measured, requests=self._packets() - requests, servers_cpu_seconds=cpu)
+
+    @contextmanager
+    def at_distance(self, latency: float) -> Iterator[dict[str, list[str]]]:
+        """Give addresses of the members of hot and cold; each packet takes so many seconds longer."""
+        with ExitStack() as stack:
+            yield {
+                name: [
+                    stack.enter_context(delayed(member.address, latency)) if latency else member.address
+                    for member in ensemble.members
+                ]
+                for name, ensemble in (("hot", self.hot), ("cold", self.cold))
+            }
 
     def planned(
         self,

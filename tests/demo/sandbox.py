@@ -28,7 +28,6 @@ from demo.runs import Runs, connections_of
 from demo.screen import Screen, Surprise
 from demo.stage import Ensembles, Stage, running_ensembles
 from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT, TABLES
-from support.servers.jvm import SMALL_SPARK_CONF
 from support.servers.process import ServerError
 
 READY = "Ready. Ctrl-C ends the servers."
@@ -71,7 +70,7 @@ def variables_for(ensembles: Ensembles, stage: Stage, as_of: datetime, folder: P
             "plan_dest": str(folder / "plan.jsonl"),
             "report_dest": str(folder / "report"),
             "spark_master": "local[2]",
-            "spark_conf": SMALL_SPARK_CONF,
+            "spark_conf": {"spark.driver.memory": "512m"},
         },
         "part_move": {**both, **stage.readiness, "min_age": f"{COLD_AFTER_SECONDS}s"},
         "partmove_audit": {**both, "clickhouse": stage.readiness.get("clickhouse"), "root": ROOT},

@@ -10,16 +10,24 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-from benchmark import bench_keeper, bench_modern, bench_reading, bench_root, bench_twin
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.duration import (
+    FULL_SPEED,
+    WITH_TARGET,
+    Work,
+)
+from benchmark import bench_keeper, bench_modern, bench_reading, bench_root, bench_start, bench_twin
 from benchmark.bench_classification import print_classifications, require_one_plan
 from benchmark.bench_effect import measure, picture, print_effects, tables_for
-from benchmark.bench_growth import measure as measure_growth, picture as growth_picture
+from benchmark.bench_growth import TARGET, Grid, measured, print_check
 from benchmark.classification import LIVE, SNAPSHOT, Classification, running_server, snapshot_of
 from benchmark.effect_plot import shown
+from benchmark.growth import Setting
+from benchmark.growth_plot import picture as growth_picture
 from benchmark.pair import REPLICAS, Pair, running_pair
 from support.files.snapshot_files import GeneratedTree
 from support.servers.clickhouse_config import ZooKeeperSource
@@ -100,18 +108,33 @@ def test_a_daily_run_is_measured_near_and_far_away(pair: Pair) -> None:
     assert far.seconds > near.seconds > 0
 
 
-def test_growth_is_measured_with_a_picture(pair: Pair) -> None:
-    growth = measure_growth([30, 60], [1], runs=2, pairs=lambda: nullcontext(pair))
+def test_growth_is_measured_with_a_picture(pair: Pair, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = [Setting(0.0, 0.0), Setting(TARGET, 0.001)]
+    grid = Grid(parts=[30, 60], shard_paths=[1, 2], mixed=(2, 3), settings=settings, runs=2)
 
-    assert [(size.count, size.runs) for size in growth.parts] == [(30, 2), (60, 2)]
-    assert [(size.count, size.runs) for size in growth.shard_paths] == [(1, 2)]
-    for size in (*growth.parts, *growth.shard_paths):
-        assert 0 < size.per_second.lowest <= size.per_second.median <= size.per_second.highest
-        assert size.peak_rss_mb > 0
-    shown = growth_picture(growth)
-    for text in ("30 parts", "60 parts", "1 shard paths"):
-        assert f"{text}</text>" in shown
-    assert " parts/s</text>" in shown
+    rows = [*measured(grid, lambda: nullcontext(pair))]
+
+    sizes = [
+        Work(1, 3, 3, 1, is_first=True),
+        Work(1, 3, 3, 1, is_first=False),
+        Work(2, 6, 3, 1, is_first=True),
+        Work(2, 6, 3, 1, is_first=False),
+        Work(1, 30, 30, 10, is_first=True),
+        Work(1, 60, 60, 20, is_first=True),
+        Work(2, 18, 9, 3, is_first=True),
+    ]
+    assert [(row.setting, row.work) for row in rows] == [*product(settings, sizes)]
+    for row in rows:
+        assert 0 < row.seconds.lowest <= row.seconds.median <= row.seconds.highest
+        assert row.peak_rss_mb > 0
+        assert row.is_fitted == (row.work != sizes[-1])
+    shown_rows = growth_picture(rows, {0.0: FULL_SPEED, TARGET: WITH_TARGET})
+    for text in ("one shard path, full speed: seconds by parts", "daily run, latency_target 5 ms: seconds"):
+        assert text in shown_rows
+    # Of each setting two sizes of one shard path, and two daily runs.
+    assert shown_rows.count("<circle") == 8
+    print_check(rows, {0.0: FULL_SPEED, TARGET: WITH_TARGET})
+    assert "of 7 times predicted within 25%" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("content", [False, True])
@@ -255,6 +278,13 @@ def test_a_census_of_keeper_is_measured(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "zookeeper" / "more" / "snapshot_2000.bin.zstd").rename(tmp_path / "snapshot_2000.bin.zstd")
     with pytest.raises(RuntimeError, match="the censuses count"):
         bench_keeper.measure(tmp_path, 1)
+
+
+def test_the_first_look_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measured = bench_start.measure(tmp_path, 60, 1)
+    assert {kind: len(seconds) for kind, seconds in measured.items()} == dict.fromkeys(bench_start.KINDS, 1)
+    bench_start.report(measured)
+    assert "times what Ansible and Spark take alone" in capsys.readouterr().out
 
 
 def test_moves_of_whole_tables_are_measured(

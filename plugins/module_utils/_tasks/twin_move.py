@@ -13,6 +13,7 @@ from .._clickhouse.ledger_servers import HttpLedgerServers
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.reader_servers import HttpReaderServers
 from .._clickhouse.replica_search import HttpReplicaSearch
+from .._clickhouse.server_slots import ServerSlots
 from .._clickhouse.versions import require_auxiliary_tables
 from .._partmove.journal.port import Journal
 from .._partmove.run.pace import Pace
@@ -24,7 +25,7 @@ from .._partmove.twin.move.partition import TwinOptions
 from .._partmove.twin.move.record import Records, recorded_shard_paths
 from .._partmove.twin.move.report import TwinReport
 from .._partmove.twin.move.run import OpenReaders, TwinMoveContext, TwinRun, without_readers
-from .._partmove.twin.move.servers import TwinServers
+from .._partmove.twin.move.servers import TakeSlots, TwinServers, without_slots
 from .._partmove.twin.move.tables import Side
 from .._partmove.twin.readers.prepare import ReadersOption, ReadersOptions
 from .._partmove.twin.readers.recorded_readers import OpenRecordedReaders
@@ -56,6 +57,7 @@ class TwinMove(MoveRun[TwinMoveContext, TwinReport, TwinTally]):
             self._readers = OpenRecordedReaders(HttpReaderServers(real.clients), readers)
         min_age = float(parse_duration(params["min_age"], "min_age"))
         self._options = TwinOptions(min_age, params["stop_merges"], params["checksums"])
+        self._slots: TakeSlots = without_slots
         super().__init__(params, TwinTally)
         self._destination = Side.COLD if self._to_cold else Side.HOT
 
@@ -70,6 +72,10 @@ class TwinMove(MoveRun[TwinMoveContext, TwinReport, TwinTally]):
         return HttpReplicaSearch(self._clients.unverified, SERVERS_AT_ONCE, require_auxiliary_tables)
 
     def _open(self, resources: Resources) -> Sequence[ZnodeStore]:
+        if self._clients is not None and self._pace.latency_target:
+            slots = ServerSlots(self._clients.unverified, self._pace.latency_target)
+            resources.close_at_end(slots)
+            self._slots = slots.taken
         return [resources.open_ensemble("hot")]
 
     def _context(
@@ -77,7 +83,7 @@ class TwinMove(MoveRun[TwinMoveContext, TwinReport, TwinTally]):
     ) -> TwinMoveContext:
         (hot,) = stores
         keeper = self._locks.keeper(self.module, hot, None, clock)
-        ports = (self._readers, self._ledgers, pace, self._check_mode)
+        ports = (self._readers, self._ledgers, pace, self._check_mode, self._slots)
         return TwinMoveContext(hot, clock, journal, keeper, self._servers, *ports)
 
     def _with_journal(self, context: TwinMoveContext, journal: Journal) -> TwinMoveContext:

@@ -15,11 +15,12 @@ import threading
 import time
 
 from .._partmove.errors import PartMoveError
+from .._partmove.run.latency_loop import LatencyLoop
 from .four_letters import ask_member
 from .options import EnsembleOptions
 from .session import Session
 from .strain import PULSE_SECONDS, MemberState, Strain
-from .window import LatencyLoop, RequestWindow
+from .window import RequestWindow, ops_of_each
 from .wire import Sync, wire_path
 
 _FIRST_LATENCIES = 5
@@ -50,7 +51,7 @@ class EnsembleWatch:
         members: also query each member; members without an initial answer are not queried again.
         window: the requests of the run, so many that they add ``target`` seconds to the latency; without
             limit for 0.
-        processes: number of processes of the run that watch the ensemble, as in `LatencyLoop`.
+        processes: number of processes of the run, each of which watches the ensemble and has a window.
 
         Errors as in `Session`.
         """
@@ -69,7 +70,7 @@ class EnsembleWatch:
             raise
         self._window = window if target else None
         if self._window is not None:
-            self._window.follow(LatencyLoop(first, target, processes))
+            self._window.follow(LatencyLoop(first, target, ops_of_each(processes)))
         self._members: dict[str, MemberState] = {}
         if members:
             self._query_members(options.hosts)

@@ -4,18 +4,17 @@
 
 """How many operations a run has in flight to one ensemble, adapted to the latency that others get.
 
-The control is that of LEDBAT (RFC 6817), which lets a background transfer give way to all others: what counts
-is the delay above the latency without load. The window grows while the delay is below a target, and shrinks
-while it is above.
+The size of the window is that of a `LatencyLoop`: the window grows while the delay that others get is below a
+target, and shrinks while it is above.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from statistics import median
+from collections.abc import Callable
+
+from .._partmove.run.latency_loop import LatencyLoop, Sizes
 
 MOST_OPS = 8_000
 """The largest window: eight multis, or sixteen multiReads, of the largest size."""
@@ -27,51 +26,15 @@ _LEAST_OPS_EACH = 16
 """The smallest window of one of several processes."""
 _MOST_SECONDS = 5.0
 _POLL_SECONDS = 0.1
-_GROWTH = 0.15
-_DECREASE = 0.25
-_LATENCIES = 10
-_USUAL_LATENCIES = 20
 
 
-class LatencyLoop:
-    """The size of the window for a delay of ``target`` seconds; knows neither clock nor ensemble.
+def ops_of_each(processes: int) -> Sizes:
+    """Return the sizes of the window for each of so many processes of one run, in operations.
 
-    What counts is the second largest of the last ten delays, because the target is for nearly all requests of
-    others: a large request delays only what comes behind it. The largest one may be a pause of a server, and
-    has no effect alone.
-
-    - Above the target, each late answer divides the size by its delay in units of the target, at most by 4.
-    - Below the target, each answer multiplies the size, by 1.15 without any delay. A window that is not used
-      does not grow: no delay proves nothing about it.
+    All of them measure the delay that all of them cause, and have the same target.
     """
-
-    def __init__(self, first: Sequence[float], target: float, processes: int = 1) -> None:
-        """Start with the latencies before the run adds load.
-
-        first, target: in seconds. processes: number of processes of the run, each with a window of its own.
-        All of them measure the delay that all of them cause, and have the same target.
-        """
-        self._most = MOST_OPS / processes
-        self._least = float(max(LEAST_OPS // processes, _LEAST_OPS_EACH))
-        self._target = target
-        self._usual = median(first)
-        self._recent: deque[float] = deque(first, _USUAL_LATENCIES)
-        self.ops = max(self._least, _FIRST_OPS / processes)
-        """The size of the window, in operations."""
-
-    def add(self, latency: float, in_flight: int) -> None:
-        """Adapt to a latency in seconds, with at most so many operations in flight since the last one."""
-        self._recent.append(latency)
-        # Smaller, if the run began while the ensemble was slow.
-        self._usual = min(self._usual, median(self._recent))
-        delay = (latency - self._usual) / self._target
-        most = (sorted([*self._recent][-_LATENCIES:])[-2] - self._usual) / self._target
-        factor = 1.0
-        if most > 1:
-            factor = max(_DECREASE, 1 / max(1.0, delay))
-        elif in_flight >= self.ops / 2:
-            factor += _GROWTH * min(1.0, 1 - most)
-        self.ops = min(self._most, max(self._least, self.ops * factor))
+    least = max(LEAST_OPS // processes, _LEAST_OPS_EACH)
+    return Sizes(first=max(least, _FIRST_OPS // processes), least=least, most=MOST_OPS // processes)
 
 
 class RequestWindow:
@@ -89,7 +52,7 @@ class RequestWindow:
     @property
     def ops_at_once(self) -> int:
         """Operations that one request should have: half of the window, so that two requests are in flight."""
-        return MOST_OPS if self._loop is None else int(self._loop.ops / 2)
+        return MOST_OPS if self._loop is None else int(self._loop.size / 2)
 
     def follow(self, loop: LatencyLoop) -> None:
         """Have the size that a control loop gives from now on."""
@@ -111,7 +74,7 @@ class RequestWindow:
         """
         deadline = time.monotonic() + _MOST_SECONDS
         with self._changed:
-            while self._loop is not None and self._in_flight >= self._loop.ops and is_connected():
+            while self._loop is not None and self._in_flight >= self._loop.size and is_connected():
                 if time.monotonic() >= deadline:
                     break
                 self._changed.wait(_POLL_SECONDS)

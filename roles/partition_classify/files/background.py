@@ -13,11 +13,15 @@ FOLDER follow OFFSET`` waits up to ten seconds for the end, then prints one line
 - ``stdout`` and ``reason``, after the end: the last line on stdout, and the cause of a failure.
 
 A program without followers for a minute is terminated. FOLDER contains the program's output.
+
+If spark-submit makes an archive of classes (see class_archive.py), a run ends with the result of the job, and
+Java writes the archive afterwards.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -26,6 +30,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from class_archive import ClassArchive, archive_for
 
 _POLL_SECONDS = 0.2
 # The job logs its progress every ten seconds: polling more often would only cost connections.
@@ -109,19 +115,26 @@ def start(folder: Path, program: Sequence[str]) -> None:
 def wait(folder: Path, program: Sequence[str]) -> None:
     """Run the program to its end, or until nobody follows it."""
     output = ProgramOutput(folder)
+    archive = archive_for(program, os.environ)
+    environment = archive.environment(os.environ) if archive else None
+    running = None
     with output.stdout.open("wb") as stdout, output.stderr.open("wb") as stderr:
         try:
-            running = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
+            running = subprocess.Popen(
+                program, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment
+            )
         except OSError as error:
             stderr.write(
                 f"partition_classify failed: {program[0]} cannot be run: {error.strerror}.\n".encode()
             )
             status = 127
         else:
-            status = _wait_while_followed(running, output)
+            status = _wait_while_followed(running, output, archive)
     done = output.status.with_suffix(".new")
     done.write_text(str(status))
     done.replace(output.status)
+    if archive and archive.is_missing and running:
+        archive.finish(running)
 
 
 def follow(folder: Path, offset: str) -> dict[str, Any]:
@@ -207,8 +220,12 @@ def _runs(pid: str) -> bool:
     return state != "Z"
 
 
-def _wait_while_followed(running: subprocess.Popen[bytes], output: ProgramOutput) -> int:
+def _wait_while_followed(
+    running: subprocess.Popen[bytes], output: ProgramOutput, archive: ClassArchive | None
+) -> int:
     while running.poll() is None:
+        if archive and archive.is_missing and _has_result(output):
+            return 0
         if time.time() - output.followed.stat().st_mtime > _UNFOLLOWED_SECONDS:
             running.terminate()
             try:
@@ -217,6 +234,17 @@ def _wait_while_followed(running: subprocess.Popen[bytes], output: ProgramOutput
                 running.kill()
         time.sleep(_POLL_SECONDS)
     return running.wait()
+
+
+def _has_result(output: ProgramOutput) -> bool:
+    """Return whether the job has succeeded: its last act is a line of JSON on stdout."""
+    content = _read(output.stdout, max(0, output.stdout.stat().st_size - _TAIL_BYTES))
+    if not content.endswith(b"\n"):
+        return False
+    try:
+        return isinstance(json.loads(content.splitlines()[-1]), dict)
+    except ValueError:
+        return False
 
 
 def main(argv: Sequence[str]) -> None:

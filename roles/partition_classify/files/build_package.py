@@ -27,7 +27,8 @@ _MODE = 0o644 << 16
 _PACKED = (".py", ".css", ".j2", ".js")
 _PACKAGE = "partition_classify.zip"
 _PROGRAMS = (
-    *("background.py", "census.py", "classify.py", "fetch.py", "packaged.py", "registrations.py"),
+    *("background.py", "census.py", "class_archive.py", "classify.py", "fetch.py", "packaged.py"),
+    "registrations.py",
     "log4j2.properties",
 )
 

@@ -10,6 +10,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from partition_classify.report.durations import Volume, durations_of
 from partition_classify.report.figures import (
     Amount,
     EnsembleFigures,
@@ -79,6 +80,7 @@ def large(name: str = NAME) -> ReportFigures:
         parts=_parts(now, merge, stay),
         merges=_merges(name, merge),
         forecast=forecast_of(znodes, THIS_MONTH, hot),
+        durations=durations_of(Volume(16 * TABLES, now // 3, now, now, 2_000, 6_000, 6_000)),
         comparison=_comparison(name),
         rules=_rules(name, hot),
     )
@@ -208,4 +210,5 @@ def empty() -> ReportFigures:
         parts=(),
         merges=MergesFigures(0, 0, 0, 0, 0, ()),
         forecast=None,
+        durations=(),
     )

@@ -40,6 +40,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinRun,
     without_readers,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+    TakeSlots,
+    without_slots,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
     AttachPartitions,
     DropParts,
@@ -470,6 +474,7 @@ class TwinBench:
         self.servers = ModelServers(twins, Script())
         self.ledgers: Ledgers = NoLedgers()
         self.readers: OpenReaders = without_readers
+        self.slots: TakeSlots = without_slots
 
     def _create(self, store: ZnodeStore, path: str, data: bytes) -> None:
         ensure_path(store, path)
@@ -512,7 +517,7 @@ class TwinBench:
     def _context(self, store: ZnodeStore, pace: Pace) -> TwinMoveContext:
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
         ports = (self.servers, self.readers, self.ledgers, pace)
-        return TwinMoveContext(store, self.clock, self.journal, leases, *ports)
+        return TwinMoveContext(store, self.clock, self.journal, leases, *ports, slots=self.slots)
 
     @property
     def records(self) -> dict[str, bytes]:

@@ -10,6 +10,7 @@ Usage: python -m support.servers.class_archives
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from support.files.snapshot_files import GeneratedTree, write_generated
 from support.servers.jvm import ARCHIVES, ARCHIVING_SPARK_CONF, SPARK, ZOOKEEPER, archiving_jvm
 from support.servers.zookeeper import Ensemble
 from support.servers.zookeeper_config import EnsembleOptions
+
+_SECONDS = 900.0
 
 
 def main() -> None:
@@ -52,6 +55,16 @@ def _classify(archive: Path, folder: Path) -> None:
     )
     if done.status:
         raise SystemExit(f"no archive of classes for Spark, since the job failed:\n{done.output}")
+    wait_for_archive(archive)
+
+
+def wait_for_archive(archive: Path) -> None:
+    """Wait for what Java writes after the run of the role. Raises SystemExit if that takes minutes."""
+    deadline = time.monotonic() + _SECONDS
+    while not archive.exists():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"no archive of classes for Spark: {archive} was not written")
+        time.sleep(0.2)
 
 
 def _serve(archive: Path, folder: Path) -> None:

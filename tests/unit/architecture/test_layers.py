@@ -72,6 +72,7 @@ LAYERS = {
             "olap_partmove._partmove",
             "olap_partmove._zookeeper",
             "build_package",
+            "class_archive",
             "packaged",
             # With the package of the templates comes that of what is safe in them.
             "jinja2",

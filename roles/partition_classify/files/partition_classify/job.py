@@ -38,7 +38,7 @@ from .progress import StageProgress, log_failure, log_line
 from .report.files import prepare_report, report_place, write_report
 from .report.merges import all_merges
 from .report.sums import figures_of
-from .session import given_settings, make_session, stop_session, tasks_at_once
+from .session import given_settings, make_session, prepare_for_few_rows, stop_session, tasks_at_once
 from .sources.choice import InventorySource, files_of, servers_of, source_of
 from .sources.distributed_read import DistributedRead
 from .sources.part_groups import GROUP_SCHEMA
@@ -138,7 +138,8 @@ def _decide(
     arguments: argparse.Namespace, source: InventorySource, policy: Policy, other: Policy | None
 ) -> _Outcome:
     """Read the source in a session, decide, and write the outputs."""
-    inventory = DistributedRead(source.reader(tasks_at_once(given_settings())), GROUP_SCHEMA)
+    tasks = tasks_at_once(given_settings())
+    inventory = DistributedRead(source.reader(tasks), GROUP_SCHEMA, here=tasks > 0)
     servers = servers_of(arguments)
     spark = make_session()
     try:
@@ -147,6 +148,8 @@ def _decide(
         # Query logs have no entries of the future.
         until = min(arguments.as_of, now_ms())
         signal = None if servers is None else read_signal(spark, servers, windows, until)
+        if inventory.is_small:
+            prepare_for_few_rows(spark)
         known = known_partitions(inventory.rows(spark), arguments.as_of, windows, signal)
         rows = persisted_rows(known, policy, other, Separation(arguments.separation))
         with StageProgress(spark):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,8 @@ from .spark_errors import message_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Up to this number of rows, the driver encodes the lines itself: starting a worker takes longer.
+_FEW_ROWS = 5_000
 # The driver holds the lines of a chunk twice, in Java and in Python, about 15 MB each.
 _ROWS_PER_CHUNK = 50_000
 # Columns of Chunk, in the order of its fields.
@@ -56,11 +58,26 @@ def staged_plan_file(
     """Stage the plan file, with the lines of one Spark partition in memory at a time; see `staged_plan`.
 
     Omits tables left alone by the policy and unreadable partitions. Tasks encode and check the lines in
-    parallel; the driver only concatenates their bytes.
+    parallel; the driver only concatenates their bytes. Few rows are encoded by the driver.
 
     count: number of rows, to choose the number of Spark partitions.
     """
     planned = rows.where(~F.col("action").isin(LEAVE, UNREAD)).select(*PlanRow._fields)
+    with _chunks_of(planned, count) as chunks:
+        staged = staged_plan(
+            path, chunks, policy_digest=policy_digest, source=source, origin=origin, as_of=as_of
+        )
+        with staged as header:
+            yield header
+
+
+@contextmanager
+def _chunks_of(planned: DataFrame, count: int) -> Iterator[Iterable[Chunk]]:
+    """Yield the encoded rows in the order of a plan."""
+    if count <= _FEW_ROWS:
+        few = planned.coalesce(1).sortWithinPartitions("shard_path", "partition").collect()
+        yield encode_rows(_plan_rows(list(zip(*few, strict=True)) if few else []), "of the plan")
+        return
     partitions = 1 + count // _ROWS_PER_CHUNK
     # Spark sorts text by UTF-8 bytes, the order of plan files.
     ordered = planned.repartitionByRange(partitions, "shard_path", "partition").sortWithinPartitions(
@@ -72,12 +89,7 @@ def staged_plan_file(
         encoded.count()
         # Via the RDD: Spark would keep all results of a query until the end of the driver.
         fetched = encoded.rdd.toLocalIterator()
-        chunks = (Chunk(bytes(row.lines), row.topmost_paths) for row in fetched)
-        staged = staged_plan(
-            path, chunks, policy_digest=policy_digest, source=source, origin=origin, as_of=as_of
-        )
-        with staged as header:
-            yield header
+        yield (Chunk(bytes(row.lines), row.topmost_paths) for row in fetched)
     finally:
         encoded.unpersist()
 
@@ -133,7 +145,7 @@ def _encode_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
     """Encode the sorted rows of one Spark partition as chunks of lines."""
     import pyarrow as pa  # noqa: PLC0415 - takes half a second, needed in tasks only
 
-    rows = (row for batch in batches for row in _plan_rows(batch))
+    rows = (row for batch in batches for row in _plan_rows([each.to_pylist() for each in batch.columns]))
     for chunk in encode_rows(rows, "of a task"):
         columns = [
             pa.array([chunk.lines], pa.binary()),
@@ -142,8 +154,11 @@ def _encode_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
         yield pa.RecordBatch.from_arrays(columns, list(Chunk._fields))
 
 
-def _plan_rows(batch: pa.RecordBatch) -> Iterable[PlanRow]:
-    columns = dict(zip(PlanRow._fields, (each.to_pylist() for each in batch.columns), strict=True))
+def _plan_rows(values: Sequence[Sequence[Any]]) -> Iterable[PlanRow]:
+    """Return the rows of columns in the order of PlanRow; no columns are no rows."""
+    if not values:
+        return ()
+    columns: dict[str, Sequence[Any]] = dict(zip(PlanRow._fields, values, strict=True))
     columns["state"] = [State(each) for each in columns["state"]]
     columns["gate"] = [None if each is None else GateName(each) for each in columns["gate"]]
     return map(PlanRow, *columns.values())

@@ -41,6 +41,14 @@ _INITIAL_PARTITIONS_LOCAL = 64
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 # Does not match local-cluster, a master for tests of Spark with separate executors.
 _LOCAL_MASTER = re.compile(r"local(?:\[(\d+|\*)(?:\s*,\s*\d+)?\])?")
+# For few rows: to compile a query takes longer than to interpret it, and so does planning it anew after each
+# of its stages. One partition needs no exchange.
+_FEW_ROWS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    _SHUFFLE_PARTITIONS: "1",
+}
 
 
 def make_session() -> SparkSession:
@@ -59,6 +67,14 @@ def make_session() -> SparkSession:
         if not settings.contains(_INITIAL_PARTITIONS):
             spark.conf.set(_INITIAL_PARTITIONS, _INITIAL_PARTITIONS_LOCAL)
     return spark
+
+
+def prepare_for_few_rows(spark: SparkSession) -> None:
+    """Set the session to answer queries of few rows soon; settings of spark-submit stay."""
+    given = given_settings()
+    for name, value in _FEW_ROWS.items():
+        if name not in given:
+            spark.conf.set(name, value)
 
 
 def given_settings() -> dict[str, str]:

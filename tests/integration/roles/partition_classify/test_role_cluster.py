@@ -98,7 +98,7 @@ def test_a_folder_that_the_plan_cannot_be_fetched_to_is_refused_first(role: Role
         "/none/plan.jsonl: the plan cannot be written, this user cannot write to /none. Make the"
         in run.output
     )
-    assert "Create the folder]" not in run.output
+    assert "Create the folder with the job]" not in run.output
 
 
 def test_places_that_are_written_to_at_the_end_are_looked_at_first(tmp_path: Path) -> None:
@@ -117,13 +117,13 @@ def test_places_that_are_written_to_at_the_end_are_looked_at_first(tmp_path: Pat
     assert run.status != 0
     assert f"{below}: the report cannot be written there: " in run.output
     assert "Give a folder that this user can write to on the host of the play" in run.output
-    assert "Create the folder]" not in run.output
+    assert "Create the folder with the job]" not in run.output
 
     run = role.run(controller_dest=f"{below}/plan.jsonl")
     assert run.status != 0
     assert f"{below} on the controller: the plan or the report cannot be copied there: " in run.output
     assert "Not a directory" in run.output.partition("cannot be copied")[2].partition("Give folders")[0]
-    assert "Create the folder]" not in run.output
+    assert "Create the folder with the job]" not in run.output
 
     # In check mode the plan is not copied, and the report is.
     run = role.run(

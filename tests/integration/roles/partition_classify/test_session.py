@@ -21,7 +21,7 @@ from support.servers.spark_cluster import standalone_master
 PROGRAM = """
 import json, sys
 from pyspark import SparkContext
-from partition_classify.session import make_session, stop_session
+from partition_classify.session import make_session, prepare_for_few_rows, stop_session
 found = []
 for given in json.loads(sys.argv[1]):
     SparkContext._ensure_initialized()
@@ -39,6 +39,10 @@ for given in json.loads(sys.argv[1]):
         "pages": spark.conf.get("spark.ui.enabled", None),
         "has this Python": spark.sparkContext.pythonExec == sys.executable,
     })
+    prepare_for_few_rows(spark)
+    found[-1]["few rows"] = [
+        spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.sql.codegen.wholeStage"),
+    ]
     spark.stop()
     for name in given:
         system.clearProperty(name)
@@ -98,4 +102,10 @@ def test_cluster_keeps_the_shuffle_partitions_of_spark(sessions: dict[str, dict[
         "fatal": None,
         "pages": None,
         "has this Python": True,
+        "few rows": ["1", "false"],
     }
+
+
+def test_few_rows_have_one_partition_unless_told_otherwise(sessions: dict[str, dict[str, Any]]) -> None:
+    assert sessions["one machine"]["few rows"] == ["1", "false"]
+    assert sessions["one machine, told otherwise"]["few rows"] == ["17", "false"]

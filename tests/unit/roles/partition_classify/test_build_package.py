@@ -77,7 +77,15 @@ def test_package_and_programs_go_to_a_host_as_one_file(package: Path, tmp_path: 
     subprocess.run(program, check=True)
     subprocess.run([sys.executable, "-m", "zipfile", "-e", str(target), str(unpacked)], check=True)
     programs = (
-        *("background.py", "census.py", "classify.py", "fetch.py", "packaged.py", "registrations.py"),
+        *(
+            "background.py",
+            "census.py",
+            "class_archive.py",
+            "classify.py",
+            "fetch.py",
+            "packaged.py",
+            "registrations.py",
+        ),
         "log4j2.properties",
     )
     assert {each.name: each.read_bytes() for each in unpacked.iterdir()} == {

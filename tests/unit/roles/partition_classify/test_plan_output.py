@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as F  # noqa: N812 - what everyone calls it
 from pyspark.sql.types import TimestampType
 
-from olap_partmove._partmove.errors import PartMoveError
+from olap_partmove._partmove.errors import PartMoveError, PlanError
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
 from olap_partmove._partmove.plan.file import PlanRow, read_plan
@@ -71,10 +72,11 @@ def test_plan_is_sorted_whatever_the_order_of_the_rows(spark: SparkSession, tmp_
     assert list(read_plan(tmp_path / "first.jsonl").rows()) == sorted(ROWS)
 
 
-@pytest.mark.parametrize("rows_at_once", [1, 5, 1000])
+@pytest.mark.parametrize(("few", "rows_at_once"), [(0, 1), (0, 5), (0, 1000), (len(ROWS), 1)])
 def test_plan_equals_the_plan_of_one_process(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int, rows_at_once: int
 ) -> None:
+    monkeypatch.setattr(plan_output, "_FEW_ROWS", few)
     monkeypatch.setattr(plan_output, "_ROWS_PER_CHUNK", rows_at_once)
     found = write(frame(spark, ROWS[::-1]).repartition(3), tmp_path / "tasks.jsonl")
     write_plan(
@@ -90,10 +92,16 @@ def test_plan_equals_the_plan_of_one_process(
         (ROWS[0]._replace(reason=""), "reason is ''. It has to be text that is not empty"),
     ],
 )
-def test_task_refuses_an_invalid_row(spark: SparkSession, tmp_path: Path, row: PlanRow, message: str) -> None:
+def test_invalid_row_is_refused_by_the_driver_and_by_a_task(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: PlanRow, message: str
+) -> None:
     path = tmp_path / "plan.jsonl"
+    rows = frame(spark, [*ROWS[: 1 if row is ROWS[0] else 0], row])
+    with pytest.raises(PlanError, match=re.escape(message)):
+        write(rows, path)
+    monkeypatch.setattr(plan_output, "_FEW_ROWS", 0)
     with pytest.raises(PySparkException) as error:
-        write(frame(spark, [*ROWS[: 1 if row is ROWS[0] else 0], row]), path)
+        write(rows, path)
     assert message in message_of(error.value)
     assert not path.exists()
 
@@ -102,6 +110,7 @@ def test_fetched_results_are_released(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the driver would need a heap as large as the plan."""
+    monkeypatch.setattr(plan_output, "_FEW_ROWS", 0)
     monkeypatch.setattr(plan_output, "_ROWS_PER_CHUNK", 300)
     numbers = spark.range(2000).select(F.format_string("/ch/%05d", "id").alias("shard_path"))
     rows = numbers.join(frame(spark, [ROWS[0]._replace(reason="x" * 20_000)]).drop("shard_path"))

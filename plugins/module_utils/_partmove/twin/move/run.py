@@ -12,6 +12,7 @@ the requested partitions in groups.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from ...errors import EnsembleError, FormatError, PartMoveError
@@ -35,9 +36,9 @@ from .readers import NoReaders, Readers
 from .record import Records, StoredRecord
 from .refusals import Refused, absent
 from .report import TwinReport
-from .servers import TwinServers, read_replicas
+from .servers import TakeSlots, TwinServers, read_replicas, without_slots
 from .simulated_servers import SimulatedServers
-from .tables import Side, TwinTables
+from .tables import Side, TwinReplica, TwinTables
 
 _QUERY_BATCH = 50
 """The most partitions of a group, and of a query to a server, which bounds queries, statements and memory."""
@@ -65,6 +66,7 @@ class TwinMoveContext(NamedTuple):
 
     readers, ledgers: open the ports to readers and to the ledger for a shard path under its lease. Neither
     has a default: a caller that forgets the ledger would move partitions that no audit can find lost.
+    slots: limits how many shard paths the run works on at a server at the same time.
     """
 
     hot: ZnodeStore
@@ -76,6 +78,7 @@ class TwinMoveContext(NamedTuple):
     ledgers: Ledgers
     pace: Pace = UnlimitedPace()
     check_mode: bool = False
+    slots: TakeSlots = without_slots
 
 
 class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
@@ -105,14 +108,15 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
         found = set(self._records.partition_ids())
         silent: list[PartMoveError] = []
         replicas = read_replicas(self._context.hot, self._report.shard_path)
-        for replica in replicas:
-            try:
-                tables = self._context.servers.tables(self._report.shard_path, replica)
-                found.update(self._context.servers.partition_ids(tables, self._destination.other))
-            except FormatError:
-                raise
-            except PartMoveError as error:
-                silent.append(error)
+        with self._slots(replicas):
+            for replica in replicas:
+                try:
+                    tables = self._context.servers.tables(self._report.shard_path, replica)
+                    found.update(self._context.servers.partition_ids(tables, self._destination.other))
+                except FormatError:
+                    raise
+                except PartMoveError as error:
+                    silent.append(error)
         if len(silent) == len(replicas):
             raise silent[0]
         return sorted(found)
@@ -124,9 +128,16 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
                 each: moved._replace(seen_twice_seconds=None) for each, moved in self._report.moved.items()
             }
 
+    def _slots(self, replicas: Sequence[TwinReplica]) -> AbstractContextManager[None]:
+        return self._context.slots(self._report.shard_path, replicas, self._context.clock)
+
     def _read_first(self, requested: Sequence[str]) -> None:
-        if not self._find_tables(requested):
-            return
+        replicas = read_replicas(self._context.hot, self._report.shard_path)
+        with self._slots(replicas):
+            if self._find_tables(requested, replicas):
+                self._read_parts(requested)
+
+    def _read_parts(self, requested: Sequence[str]) -> None:
         self._recorded = self._records.read(self._records.partition_ids())
         replicas = len(self._tables)
         self._parts.update(
@@ -140,10 +151,9 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
             except PartMoveError as error:
                 self._report.defer_open(batch, server_failed(error))
 
-    def _find_tables(self, requested: Sequence[str]) -> bool:
+    def _find_tables(self, requested: Sequence[str], replicas: Sequence[TwinReplica]) -> bool:
         """Find both tables of every replica; return whether a move may use the tables, else defer."""
         path = self._report.shard_path
-        replicas = read_replicas(self._context.hot, path)
         try:
             self._tables = [self._context.servers.tables(path, each) for each in replicas]
         except FormatError:
@@ -208,8 +218,10 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
             return
         for finishing, ids in ((True, others), (False, partition_ids)):
             for query_batch in _query_batches(ids):
-                for batch in self._paced(query_batch):
-                    self._move_group(shard, batch, finishing=finishing)
+                # Outside of `_paced`, which takes a wait between its batches for slow work.
+                with self._slots([each.replica for each in self._tables]):
+                    for batch in self._paced(query_batch):
+                        self._move_group(shard, batch, finishing=finishing)
 
     def _shard_under(self, lease: Lease) -> TwinShard:
         """Return what the groups share, with the ledger. Raises PartMoveError."""

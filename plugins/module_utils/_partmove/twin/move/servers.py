@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from ...errors import NoSuchTable
 from ...formats.layout import ShardLayout
-from ...tree.ports import ZnodeReader
+from ...tree.ports import Clock, ZnodeReader
 from ...zip_strict import zip_strict
 from .statements import AttachPartitions, DropParts, SetMerges
 from .tables import ActivityInProgress, KnownClones, PairMarks, PartsOf, Side, TwinReplica, TwinTables
@@ -65,6 +66,18 @@ class TwinServers(Protocol):
 
     def set_merges(self, statement: SetMerges) -> None:
         """Execute the statement. Stopping also cancels the merges and mutations in progress."""
+
+
+TakeSlots = Callable[[str, Sequence[TwinReplica], Clock], AbstractContextManager[None]]
+"""Takes a slot at the servers of these replicas of a shard path until the block ends, see `run.slots`."""
+
+
+def without_slots(
+    shard_path: str, replicas: Sequence[TwinReplica], clock: Clock
+) -> AbstractContextManager[None]:
+    """Implement TakeSlots without a limit."""
+    del shard_path, replicas, clock
+    return nullcontext()
 
 
 def read_replicas(hot: ZnodeReader, shard_path: str) -> list[TwinReplica]:

@@ -222,6 +222,21 @@ class ForecastFigures:
 
 
 @dataclass(frozen=True)
+class DurationFigures:
+    """Predicted duration in seconds of moves with patched servers, for one distance to the ensembles."""
+
+    round_trip_ms: float
+    """From a request to its answer, by the network alone, to the farther ensemble."""
+    first: float
+    """A move of all partitions that can go now, with the default ``latency_target``."""
+    first_full_speed: float
+    """The same with ``latency_target`` 0."""
+    daily: float
+    """A move of one partition of each shard path, with the default ``latency_target``."""
+    daily_full_speed: float
+
+
+@dataclass(frozen=True)
 class EnsembleFigures:
     """The whole hot ensemble, other znodes included; figures "after" are a projection."""
 
@@ -259,6 +274,8 @@ class ReportFigures:
     merges: MergesFigures
     forecast: ForecastFigures | None
     """None with too few full months."""
+    durations: tuple[DurationFigures, ...]
+    """By distance, nearest first; empty if nothing can go now with patched servers."""
     comparison: Mapping[str, Any] | None = None
     """Different decisions of another policy, as in the summary; None without one."""
     rules: Sequence[Mapping[str, Any]] = ()

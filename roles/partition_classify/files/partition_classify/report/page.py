@@ -42,6 +42,7 @@ def html_text(figures: ReportFigures) -> str:
         "share": share_text,
         "path": path_markup,
         "month": month_words,
+        "duration": duration_text,
     }
     script = _content(SCRIPT)
     return environment.from_string(_content(TEMPLATE)).render(
@@ -102,6 +103,21 @@ def size_text(size: int) -> str:
     number = f"{value:.0f}" if unit == "B" or value >= 100 else f"{value:.1f}"
     sign = _MINUS if size < 0 else ""
     return f"{sign}{number}\N{NO-BREAK SPACE}{unit}"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a predicted duration with two digits that count.
+
+    >>> [duration_text(seconds).split() for seconds in (0.04, 7.21, 100, 4000, 9e5)]
+    [['<', '1', 's'], ['7.2', 's'], ['1.7', 'min'], ['1.1', 'h'], ['250', 'h']]
+    """
+    if seconds < 1:
+        return "< 1\N{NO-BREAK SPACE}s"
+    value, unit = next(
+        (seconds / size, name) for size, name in ((3600, "h"), (60, "min"), (1, "s")) if seconds >= size
+    )
+    number = f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+    return f"{number}\N{NO-BREAK SPACE}{unit}"
 
 
 def share_text(part: float, whole: float = 1) -> str:

@@ -21,6 +21,7 @@ from olap_partmove._partmove.text import format_time
 from ..policy.decisions import BUSY, LEAVE, MOVE, REHEAT
 from ..sources.ensemble_size import EnsembleSize
 from .ages import ages_of, month_of, months_of, parts_of
+from .durations import Volume, durations_of
 from .figures import (
     Amount,
     EnsembleFigures,
@@ -39,6 +40,17 @@ MOST_TO_GAIN = 10
 PARTITIONS_LISTED = 5
 _KINDS = ("today", "moved", "gated", "one_part", "reheated", "busy", "left_alone", "cold")
 _AMOUNTS = ("znodes", "bytes", "snapshot_bytes")
+_LARGEST = "largest_"
+_VOLUME = (
+    "one_part_shard_paths",
+    "one_part_partitions",
+    "one_part_parts",
+    "one_part_znodes",
+    "largest_one_part_partitions",
+    "largest_one_part_parts",
+    "largest_one_part_znodes",
+)
+"""Columns of a `Volume`, in the order of its fields; the largest ones are of a single shard path."""
 _GATES = {gate.name.value: gate for gate in PARTITION_GATES if gate.name in FORESEEN}
 
 
@@ -57,7 +69,7 @@ def figures_of(
     tables = _by_table(rows).persist()
     totals = tables.agg(
         F.count("*").alias("tables"),
-        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in tables.columns if name != "table"),
+        *(F.coalesce(_total(name), F.lit(0)).alias(name) for name in tables.columns if name != "table"),
     ).collect()[0]
     hot = _hot(totals)
     znodes = hot.today.znodes
@@ -84,6 +96,7 @@ def figures_of(
         parts=parts_of(rows),
         merges=merges_of(rows),
         forecast=forecast_of(ages.znodes, ages.this_month, hot, found_by_month),
+        durations=durations_of(Volume(*(totals[name] for name in _VOLUME))),
     )
     tables.unpersist()
     return figures
@@ -113,12 +126,21 @@ def _by_table(rows: DataFrame) -> DataFrame:
             ),
         )
     ]
+    parts = F.sum(F.when(conditions["one_part"], F.col("parts")).otherwise(0)).alias("one_part_parts")
     # Grouping by shard path first: counting them needs no second pass over the partitions.
-    by_path = rows.groupBy("table", "shard_path").agg(*sums)
+    by_path = rows.groupBy("table", "shard_path").agg(*sums, parts)
     names = [name for name in by_path.columns if name not in {"table", "shard_path"}]
     return by_path.groupBy("table").agg(
-        F.count("*").alias("shard_paths"), *(F.sum(name).alias(name) for name in names)
+        F.count("*").alias("shard_paths"),
+        F.count_if(F.col("one_part_partitions") > 0).alias("one_part_shard_paths"),
+        *(F.sum(name).alias(name) for name in names),
+        *(F.max(name.removeprefix(_LARGEST)).alias(name) for name in _VOLUME if name.startswith(_LARGEST)),
     )
+
+
+def _total(name: str) -> Column:
+    """Return the figure of all tables from that of each."""
+    return F.max(name) if name.startswith(_LARGEST) else F.sum(name)
 
 
 def _amount(row: Row, kind: str) -> Amount:

@@ -9,6 +9,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
+from pyspark.sql.datasource import InputPartition
+
+
+class SizedPartition(InputPartition):
+    """An input partition whose number of rows has a known limit."""
+
+    parts_at_most: int
+
 
 def tasks_text(number: int) -> str:
     """Return the number of tasks in words.

@@ -56,7 +56,7 @@ from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import ZooKeeperStore, connect
 
 from ..progress import log_line
-from .distribution import distribute, tasks_text
+from .distribution import SizedPartition, distribute, tasks_text
 from .inventory_rows import INVENTORY_SCHEMA, record_batches
 from .part_groups import GROUP_SCHEMA, part_groups
 
@@ -77,11 +77,13 @@ _PARTS_PER_SHARE = 200_000
 
 
 @dataclass(frozen=True)
-class LiveInputPartition(InputPartition):
+class LiveInputPartition(SizedPartition):
     """The shares of shard paths that one task reads, and its rate limit for each ensemble."""
 
     shares: tuple[tuple[str, WorkerShare], ...]
     """Shard path and share of its parts."""
+    parts_at_most: int
+    """Number of their parts when the driver listed them; inserts may add some."""
     znodes_per_second: float
     unread: tuple[str, ...] = ()
     """Unreadable tables, and paths below which tables cannot be listed; reported by one task."""
@@ -166,7 +168,12 @@ class InventoryReader(DataSourceReader):
         rate = self.znodes_per_second / len(tasks)
         unread = [tuple(sorted(tables.unread)), *((),) * (len(tasks) - 1)]
         return [
-            LiveInputPartition(tuple(shares[index][:2] for index in task), rate, its_unread)
+            LiveInputPartition(
+                tuple(shares[index][:2] for index in task),
+                sum(shares[index][2] for index in task),
+                rate,
+                its_unread,
+            )
             for task, its_unread in zip(tasks, unread, strict=True)
         ]
 

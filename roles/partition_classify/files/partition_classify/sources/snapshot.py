@@ -58,7 +58,7 @@ from ..zookeeper_files.member import NOT_IN_SNAPSHOT, MemberFiles, TreeReader
 from ..zookeeper_files.rows import group_of, table_rows
 from ..zookeeper_files.survey import SurveyedTable, survey
 from ..zookeeper_files.table_slices import TableSlice, table_slices
-from .distribution import distribute, tasks_text
+from .distribution import SizedPartition, distribute, tasks_text
 from .inventory_rows import INVENTORY_SCHEMA, record_batches
 from .part_groups import GROUP_SCHEMA, PartGroup, part_groups
 
@@ -72,15 +72,18 @@ BYTES_PER_TASK = 32 << 20
 MOST_TASKS = 10_000
 # Skipping this number of bytes of a compressed file takes as long as converting a single byte to rows.
 _DECOMPRESSION_GAIN = 8
+# A part znode has a path, and a record of RECORD_BYTES in a snapshot and no less in a log.
+_LEAST_BYTES_OF_PART = 100
 # Unit of st_blocks. Preallocated zeros at the end of a log occupy no blocks.
 _BLOCK = 512
 
 
 @dataclass(frozen=True)
-class SnapshotInputPartition(InputPartition):
+class SnapshotInputPartition(SizedPartition):
     """The table slices that one task reads."""
 
     slices: tuple[TableSlice, ...]
+    parts_at_most: int
 
 
 class SnapshotSource(DataSource):
@@ -153,7 +156,14 @@ class SnapshotReader(DataSourceReader):
         log_line(
             f"shard paths at or below {self.root}: {len(tables)}, to be read by {tasks_text(len(tasks))}"
         )
-        return [SnapshotInputPartition(tuple(slices[index] for index in task)) for task in tasks]
+        logged = sum(map(_log_bytes, members))
+        return [
+            SnapshotInputPartition(
+                tuple(slices[index] for index in task),
+                (logged + sum(sizes[index] for index in task)) // _LEAST_BYTES_OF_PART,
+            )
+            for task in tasks
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one input partition, a SnapshotInputPartition."""
@@ -211,10 +221,14 @@ def _open_trees(slices: Sequence[TableSlice], stack: ExitStack) -> Mapping[Membe
 
 def _overhead_per_task(member: MemberFiles) -> int:
     """Return about how many bytes of the member's files a task reads beside its own ranges."""
-    log_bytes = sum(each.path.stat().st_blocks * _BLOCK for each in member.logs)
+    log_bytes = _log_bytes(member)
     if member.snapshot.suffix not in COMPRESSED:
         return log_bytes
     return log_bytes + member.snapshot.stat().st_size // _DECOMPRESSION_GAIN
+
+
+def _log_bytes(member: MemberFiles) -> int:
+    return sum(each.path.stat().st_blocks * _BLOCK for each in member.logs)
 
 
 def _members(tables: Sequence[SurveyedTable]) -> Sequence[MemberFiles]:

@@ -12,6 +12,7 @@ from functools import partial
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.latency_loop import LatencyLoop
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Create,
     Outcome,
@@ -21,7 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store imp
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.window import (
     LEAST_OPS,
     MOST_OPS,
-    LatencyLoop,
+    ops_of_each,
 )
 from support.servers.proxy import ZooKeeperProxy
 from support.servers.replicated import wait_for
@@ -36,8 +37,8 @@ NAMES = [f"/znode-{number:04}" for number in range(1000)]
 
 def limit(store: ZooKeeperStore, ops: int) -> None:
     """Give the store a window that stays as it is."""
-    loop = LatencyLoop([0.0], TARGET)
-    loop.ops = ops
+    loop = LatencyLoop([0.0], TARGET, ops_of_each(1))
+    loop.size = ops
     store.window.follow(loop)
 
 

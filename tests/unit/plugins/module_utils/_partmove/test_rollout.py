@@ -9,14 +9,23 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError, PlanError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.rollout import (
     ROLLING,
     TOGETHER,
+    Order,
     Server,
-    batches,
+    Wave,
+    pause_of,
     servers_of,
+    table,
+    waves,
 )
+
+
+def batches(servers: list[Server], *, canary: str, size: str, within: str) -> list[list[str]]:
+    found = waves(servers, Order(canary, size, within))
+    return [[server.name for server in wave.servers] for wave in found]
 
 
 def cluster(shards: int, replicas: int) -> list[Server]:
@@ -86,17 +95,89 @@ def test_a_canary_that_is_no_shard_is_refused() -> None:
         batches(cluster(2, 1), canary="7", size="1", within=ROLLING)
 
 
+def test_unknown_ways_within_a_shard_are_refused() -> None:
+    with pytest.raises(PlanError, match=r"'parallel'.*Give rolling or together"):
+        batches(cluster(2, 1), canary="", size="1", within="parallel")
+
+
+def with_steps(servers: list[Server], *done: str) -> list[Server]:
+    return [each if each.name in done else each._replace(steps=("restart",)) for each in servers]
+
+
+def pauses(servers: list[Server], size: str = "1", within: str = ROLLING) -> dict[str, int]:
+    """First server of each wave → the pause before it."""
+    return {wave.servers[0].name: wave.pause for wave in waves(servers, Order("", size, within, 60))}
+
+
+def test_a_pause_is_between_shards_and_not_between_the_servers_of_one() -> None:
+    assert pauses(with_steps(cluster(3, 2))) == {
+        "ch-1-1": 0,
+        "ch-1-2": 0,
+        "ch-2-1": 60,
+        "ch-2-2": 0,
+        "ch-3-1": 60,
+        "ch-3-2": 0,
+    }
+    assert pauses(with_steps(cluster(3, 2)), "2", TOGETHER) == {"ch-1-1": 0, "ch-2-1": 60}
+
+
+def test_no_pause_for_what_is_done_already() -> None:
+    assert set(pauses(cluster(3, 2)).values()) == {0}
+    done = ["ch-1-1", "ch-1-2", "ch-2-1"]
+    assert pauses(with_steps(cluster(3, 2), *done)) == {
+        "ch-1-1": 0,
+        "ch-1-2": 0,
+        "ch-2-1": 0,
+        "ch-2-2": 0,
+        "ch-3-1": 60,
+        "ch-3-2": 0,
+    }
+    # Shard 2 is done: the pause is before the next server that is changed.
+    assert pauses(with_steps(cluster(3, 1), "ch-2-1")) == {"ch-1-1": 0, "ch-2-1": 0, "ch-3-1": 60}
+    assert pauses(with_steps(cluster(2, 2), "ch-2-1")) == {
+        "ch-1-1": 0,
+        "ch-1-2": 0,
+        "ch-2-1": 0,
+        "ch-2-2": 60,
+    }
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("0", 0), ("90", 90), ("10m", 600)])
+def test_a_pause_is_a_duration(text: str, seconds: int) -> None:
+    assert pause_of(text) == seconds
+
+
+def test_a_pause_that_is_no_duration_is_refused() -> None:
+    with pytest.raises(FormatError, match="rollout_pause is 'long', which is no duration"):
+        pause_of("long")
+
+
+def test_the_table_shows_waves_pauses_and_what_is_done() -> None:
+    first = Server("ch1", "1", 7, "20.12.3.3", ("install clickhouse-server=20.12.3.3-cold1", "restart"))
+    second, third = Server("ch2", "1", 0, "20.12.3.3"), Server("ch10", "2", 0, "", ("restart",))
+    assert table([Wave([first]), Wave([second]), Wave([third], 600)]) == [
+        "wave  server            shard  version    lag  to do",
+        "1     ch1               1      20.12.3.3  7    install clickhouse-server=20.12.3.3-cold1, restart",
+        "2     ch2               1      20.12.3.3  0    nothing",
+        "      a pause of 600 s",
+        "3     ch10              2      ?          0    restart",
+        "Several versions run: an unknown version: ch10; 20.12.3.3: ch1, ch2.",
+    ]
+
+
+def test_one_version_is_no_mix() -> None:
+    assert len(table([Wave([Server("a", "1", 0, "24.8", ()), Server("b", "1", 0, "24.8", ())])])) == 3
+
+
+def row(name: str, shard: int) -> dict[str, object]:
+    return {"name": name, "shard": shard, "lag": 0, "version": "24.8", "steps": ["restart"]}
+
+
 def test_rows_are_read() -> None:
-    assert servers_of([{"name": "a", "shard": 1, "lag": 0}]) == [Server("a", "1", 0)]
+    assert servers_of([row("a", 1)]) == [Server("a", "1", 0, "24.8", ("restart",))]
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([], "no server"),
-        ([{"name": "a", "shard": 1, "lag": 0}, {"name": "a", "shard": 2, "lag": 0}], "two shards"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "message"), [([], "no server"), ([row("a", 1), row("a", 2)], "two shards")])
 def test_rows_that_are_no_cluster_are_refused(rows: list[dict[str, object]], message: str) -> None:
     with pytest.raises(PlanError, match=message):
         servers_of(rows)

@@ -20,6 +20,7 @@ from partition_classify.report.figures import Amount, ReportFigures
 from partition_classify.report.page import (
     SCRIPT,
     count_text,
+    duration_text,
     html_text,
     path_markup,
     share_text,
@@ -132,6 +133,23 @@ def test_headline_and_tiles_have_the_numbers_of_the_figures(kind: str) -> None:
     # What can go now comes first.
     assert header.index(" ".join(now.split())) < header.index(" ".join(gated.split()))
     assert f"after {count_text(figures.merges.partitions)} merges" in header
+
+
+def test_page_shows_how_long_moves_take() -> None:
+    figures = large()
+    section = _section(html_text(figures), "How long moves take")
+    assert len(figures.durations) == 5
+    for each in figures.durations:
+        seconds = (each.first, each.first_full_speed, each.daily, each.daily_full_speed)
+        shown = " ".join(" ".join(duration_text(second).split()) for second in seconds)
+        assert f"{each.round_trip_ms:g} ms {shown}" in section
+    assert "How long moves take" not in html_text(empty())
+
+
+def _section(text: str, heading: str) -> str:
+    words = " ".join(" ".join(Page(text).words).split())
+    begin = words.index(heading)
+    return words[begin : words.index("max_parts_per_second", begin)]
 
 
 def test_page_shows_the_gain_of_both_ways() -> None:

@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from olap_partmove._partmove.plan.file import PlanHeader
+from partition_classify.report.durations import Volume, durations_of
 from partition_classify.report.figures import (
     Amount,
     MergeFigures,
@@ -54,6 +55,7 @@ class PlanRow(NamedTuple):
     gate: str | None
     has_hot: bool
     last_modified: int
+    parts: int
     znodes: int
     bytes: int
     snapshot_bytes: int
@@ -64,8 +66,8 @@ class PlanRow(NamedTuple):
 
 SCHEMA = (
     "table string, shard_path string, partition string, action string, gate string, has_hot boolean, "
-    "last_modified bigint, znodes bigint, bytes bigint, snapshot_bytes bigint, statement string, "
-    "parts_per_replica bigint, bytes_on_disk bigint"
+    "last_modified bigint, parts bigint, znodes bigint, bytes bigint, snapshot_bytes bigint, "
+    "statement string, parts_per_replica bigint, bytes_on_disk bigint"
 )
 
 
@@ -87,6 +89,7 @@ def made(tables: int) -> list[PlanRow]:
                         gate,
                         has_hot,
                         NOW - numbers.randrange(-DAY, 900 * DAY),
+                        (znodes + 1) // 2,
                         znodes,
                         90 * znodes,
                         300 * znodes,
@@ -217,6 +220,19 @@ def test_parts_are_those_of_the_model(figures: ReportFigures, rows: list[PlanRow
         moved = sum(row.action == "move" for row in own)
         expected.append(PartsFigures(first, last, len(own), sum(row.znodes for row in own), moved))
     assert list(figures.parts) == expected
+
+
+def test_durations_are_those_of_the_model(figures: ReportFigures, rows: list[PlanRow]) -> None:
+    by_path: dict[str, list[PlanRow]] = {}
+    for row in rows:
+        if row.action == "move" and row.parts_per_replica == 1:
+            by_path.setdefault(row.shard_path, []).append(row)
+    sums = [
+        (len(own), sum(row.parts for row in own), sum(row.znodes for row in own)) for own in by_path.values()
+    ]
+    volume = Volume(len(by_path), *(sum(column) for column in zip(*sums, strict=True)), *map(max, *sums))
+    assert volume.shard_paths < volume.partitions < volume.parts
+    assert figures.durations == durations_of(volume)
 
 
 def test_merges_are_those_of_the_model(

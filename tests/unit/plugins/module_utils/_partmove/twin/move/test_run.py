@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable, PartMoveError
@@ -149,3 +152,56 @@ def test_a_recorded_partition_is_found_after_it_left_the_source(bench: TwinBench
     assert bench.records
     assert bench.run(Side.COLD).moved.keys() == {DAY}
     assert not bench.records
+
+
+class CountedSlots:
+    """Notes in the trace of a run when slots are taken and given back."""
+
+    def __init__(self, bench: TwinBench) -> None:
+        self._bench = bench
+        self.taken = 0
+
+    @contextmanager
+    def take(self, shard_path: str, replicas: Sequence[TwinReplica], clock: Clock) -> Iterator[None]:
+        assert (shard_path, [each.name for each in replicas]) == (PATH, ["r1", "r2"])
+        assert clock is self._bench.clock
+        assert self.taken == 0, "it would wait for itself"
+        self.taken += 1
+        self._bench.servers.script.trace.append("take")
+        try:
+            yield
+        finally:
+            self.taken -= 1
+            self._bench.servers.script.trace.append("give")
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_partitions_move_within_a_slot_of_their_servers(bench: TwinBench, check_mode: bool) -> None:
+    script, slots = Script(), CountedSlots(bench)
+    bench.slots = slots.take
+    assert bench.run(Side.COLD, script, check_mode=check_mode).moved
+    assert slots.taken == 0
+    trace = script.trace
+    taken = [trace[:number].count("take") - trace[:number].count("give") for number in range(len(trace))]
+    assert trace.count("take") == 2, "the reads, and the group"
+    assert {
+        each for each, at in zip(trace, taken, strict=True) if not at and each.startswith("servers")
+    } == set()
+    assert any(each.startswith("servers attach") for each in trace) is not check_mode
+
+
+def test_a_search_takes_a_slot(bench: TwinBench) -> None:
+    slots = CountedSlots(bench)
+    bench.slots = slots.take
+    assert bench.find(Side.COLD) == [DAY]
+    assert bench.servers.script.trace[0] == "take"
+    assert bench.servers.script.trace[-1] == "give"
+
+
+def test_a_run_that_ends_within_a_group_gives_its_slot_back(bench: TwinBench) -> None:
+    script, slots = Script(), CountedSlots(bench)
+    bench.slots = slots.take
+    bench.servers.silent_after = lambda _statement: script.die() or False  # type: ignore[func-returns-value]
+    with pytest.raises(Died):
+        bench.run(Side.COLD, script)
+    assert slots.taken == 0
