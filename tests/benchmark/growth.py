@@ -19,7 +19,8 @@ from support.memory.tables import Table
 
 TOLERANCE = 0.25
 """How far a prediction may be from what was measured, as a share of it."""
-_STEPS = (1.5, 1.1, 1.02, 1.005)
+# Large steps again after small ones: one constant at a time, the search gets stuck in between.
+_STEPS = (1.5, 1.1, 1.02, 1.005) * 3
 _MOST_ROUNDS = 2_000
 _LEAST = 1e-9
 _numbers = count()
