@@ -26,6 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinReplica,
     TwinTables,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import zip_strict
 from support.memory.interleaving import Died, Script
 from support.memory.twins import DAY, PATH, TwinBench, Twins
 
@@ -184,9 +185,7 @@ def test_partitions_move_within_a_slot_of_their_servers(bench: TwinBench, check_
     trace = script.trace
     taken = [trace[:number].count("take") - trace[:number].count("give") for number in range(len(trace))]
     assert trace.count("take") == 2, "the reads, and the group"
-    assert {
-        each for each, at in zip(trace, taken, strict=True) if not at and each.startswith("servers")
-    } == set()
+    assert {each for each, at in zip_strict(trace, taken) if not at and each.startswith("servers")} == set()
     assert any(each.startswith("servers attach") for each in trace) is not check_mode
 
 
