@@ -16,16 +16,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from .._partmove.errors import PartMoveError
+from .._partmove.run.worker_count import MOST_WORKERS, worker_count
 from .._partmove.tree.interruption import Interrupted
 from .._partmove.tree.ports import ZnodeReader
-
-MOST_WORKERS = 64
-_USUAL_WORKERS = 16
-_WORKERS_PER_SECOND = 5_000
-"""Workers for each second that an ensemble takes to answer: so many keep the process computing. A shard path
-with one partition waits for about sixteen answers, and takes 3 ms of computation."""
-_PARTITIONS_AT_ONCE = 20_000
-"""Limit for the partitions of all shard paths in progress, unless the option ``workers`` exceeds it."""
 
 _ANSWERS = 3
 """Answers of each ensemble by which its distance is measured."""
@@ -68,16 +61,12 @@ def workers_for(
     """Return the number of shard paths to work on at the same time.
 
     given: value of the option ``workers``, 0 to choose by the amount of work and the distance. partitions:
-    number of partitions of each shard path, as far as known. distance: returns the seconds until the slowest
-    ensemble answers, as `distance_of` does; only called if the number depends on it. processes: number of
-    processes with workers, which share the memory and the most workers of a run.
+    number of partitions of each shard path, as far as known. distance: as `distance_of`. processes: as in
+    `worker_count`.
     """
-    most = given or _PARTITIONS_AT_ONCE // processes // max(1, *partitions, 1)
-    most = max(1, min(most, len(partitions)))
-    if given or most <= _USUAL_WORKERS:
-        return most
-    limit = max(_USUAL_WORKERS, MOST_WORKERS // processes)
-    return min(most, limit, max(_USUAL_WORKERS, round(distance() * _WORKERS_PER_SECOND)))
+    if given:
+        return max(1, min(given, len(partitions)))
+    return worker_count(len(partitions), max(partitions, default=0), distance, processes=processes)
 
 
 def distance_of(stores: Iterable[ZnodeReader]) -> float:

@@ -230,6 +230,25 @@ def test_a_host_that_does_not_answer_is_refused_before_anything_is_changed(tmp_p
     assert "shard 1: every server is patched. Not in this run: ch-2-1, ch-3-1, ch-3-2" in output
 
 
+def test_a_lost_host_that_is_alone_in_its_wave_ends_the_rollout(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, replicas=1)
+    cluster.mark("ch-2-1.lost")
+    status, output = cluster.run()
+    assert status != 0
+    assert cluster.log() == [*one_by_one("ch-1-1"), "begin ch-2-1"]
+    assert "ch-2-1" in output.partition("UNREACHABLE!")[0].splitlines()[-1]
+    assert "every server is patched" not in output
+
+
+def test_advice_to_leave_a_host_out_keeps_the_limit_of_the_run(tmp_path: Path) -> None:
+    """Without it, servers would be changed that the user did not name."""
+    cluster = Cluster(tmp_path, replicas=1)
+    cluster.connections["ch-2-1"] = UNREACHABLE
+    status, output = cluster.run("--limit", "ch-1-1,ch-2-1")
+    assert status != 0
+    assert "leave it out with --limit 'ch-1-1,ch-2-1:!ch-2-1'" in output
+
+
 def test_a_wrong_order_is_refused(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path, replicas=1)
     status, output = cluster.run(rollout_pause="long")

@@ -33,8 +33,8 @@ WINGS = ("patched", "twin")
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "zip_strict", "concurrent"),
-    ("text", "tree", "envelope", "rollout"),
-    ("formats", "records", "findings"),
+    ("text", "tree", "envelope"),
+    ("formats", "records", "findings", "rollout"),
     ("binding", "journal", "lease"),
     ("shard",),
     ("census", "gates", "patched/audit"),

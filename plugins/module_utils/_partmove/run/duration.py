@@ -20,10 +20,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-_FEWEST_WORKERS, _MOST_WORKERS = 16, 64
-_WORKERS_PER_SECOND = 5_000
-_PARTITIONS_AT_ONCE = 20_000
-"""As a run chooses its workers, see ``_tasks/workers.py``."""
+from .worker_count import worker_count
 
 
 class Work(NamedTuple):
@@ -71,7 +68,8 @@ class Speed(NamedTuple):
         waiting = shared + round_trip * work.shard_paths * path_waits
         largest = path + work.largest * part + round_trip * path_waits
         start = self.start + round_trip * self.start_round_trips
-        return start + max(shared, waiting / workers_of(work, round_trip), largest)
+        workers = worker_count(work.shard_paths, work.largest_partitions, lambda: round_trip)
+        return start + max(shared, waiting / workers, largest)
 
 
 FULL_SPEED = Speed(0.055, 40.0, 0.0039, 18.0, 0.0015, 6.0, 0.000056, 0.0004)
@@ -89,11 +87,3 @@ def weight_of(parts: int, znodes: int) -> float:
     (1000.0, 2000.0)
     """
     return parts + max(0, znodes - parts) / 2
-
-
-def workers_of(work: Work, round_trip: float) -> int:
-    """Return the number of workers that a run chooses by itself (``workers: 0``)."""
-    most = max(1, min(_PARTITIONS_AT_ONCE // max(1, work.largest_partitions), work.shard_paths))
-    if most <= _FEWEST_WORKERS:
-        return most
-    return min(most, _MOST_WORKERS, max(_FEWEST_WORKERS, round(round_trip * _WORKERS_PER_SECOND)))

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.duration import (
@@ -15,9 +13,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.durati
     WITH_TARGET,
     Speed,
     Work,
-    workers_of,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.workers import workers_for
 
 SPEED = Speed(1.0, 10.0, 0.01, 20.0, 0.005, 8.0, 0.0001, 0.002)
 
@@ -56,16 +52,6 @@ def test_shard_paths_share_the_operations_in_flight() -> None:
     together = Work(10, 300_000, 30_000, 10_000, is_first=False)
     alone = Work(1, 300_000, 300_000, 100_000, is_first=False)
     assert SPEED.seconds(together, 0.1) == pytest.approx(SPEED.seconds(alone, 0.1), rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("shard_paths", "partitions", "round_trip"),
-    [*product((1, 10, 16, 17, 100, 10_000), (1, 700, 2_000, 20_001), (0.0, 0.002, 0.007, 0.1))],
-)
-def test_workers_are_those_of_a_run(shard_paths: int, partitions: int, round_trip: float) -> None:
-    work = Work(shard_paths, 0, 0, partitions, is_first=False)
-    chosen = workers_for(0, [1] * (shard_paths - 1) + [partitions], lambda: round_trip)
-    assert workers_of(work, round_trip) == chosen
 
 
 @pytest.mark.parametrize("round_trip", [0.0, 0.004, 0.02])
