@@ -5,7 +5,7 @@
 """Measures the daily run: many shard paths with one partition each, near and far away.
 
 Prints a summary and writes build/bench-daily.json. For figures to keep, run it on a machine that does nothing
-else. Environment: SHARD_PATHS (1000), LATENCY_MS (5), RUNS (5).
+else. Environment: SHARD_PATHS (1000), LATENCY_MS (5), PROCESSES (2), RUNS (5).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmark.machine import this_machine
 from benchmark.measured_daily import DailyRun
@@ -24,42 +25,63 @@ from benchmark.spread import RUNS, Spread
 from support.memory.tables import Table, days
 
 OUTPUT = Path("build/bench-daily.json")
+ALL = "workers"
+NOTHING = "nothing to do"
+
+
+class Row(NamedTuple):
+    """How the runs of one row are made."""
+
+    name: str
+    workers: int = 0
+    processes: int = 1
+    latency: float = 0.0
+    """Seconds."""
 
 
 def main() -> None:
     """Measure, print and write down."""
     shard_paths = int(os.environ.get("SHARD_PATHS", "1000"))
-    latency = float(os.environ.get("LATENCY_MS", "5")) / 1000
+    rows = chosen_rows(float(os.environ.get("LATENCY_MS", "5")), int(os.environ.get("PROCESSES", "2")))
     print(
         f"Daily run: {shard_paths:,} shard paths of {len(REPLICAS)} replicas, one partition to move each.\n"
         f"{this_machine()}\n",
         flush=True,
     )
-    first, *rest = days(2 + 3 * RUNS)
+    first, *rest = days(1 + len(rows) * RUNS)
+    found: dict[str, list[DailyRun]] = {}
     with running_pair(cold_members=1) as pair:
-        tables = [pair.build(f"t{number:05}", len(rest) + 1) for number in range(shard_paths)]
+        tables = [pair.build(f"t{number:05}", 1 + len(rest)) for number in range(shard_paths)]
         pair.measure_daily(tables, first)
-        found = {
-            "one worker": [pair.measure_daily(tables, each, workers=1) for each in rest[:RUNS]],
-            "workers": [pair.measure_daily(tables, each) for each in rest[RUNS : 2 * RUNS]],
-            f"workers, {latency * 1000:g} ms": [
-                pair.measure_daily(tables, each, latency=latency) for each in rest[2 * RUNS : 3 * RUNS]
-            ],
-            "nothing to do": nothing_to_do(pair, tables, first),
-            f"nothing, {latency * 1000:g} ms": nothing_to_do(pair, tables, first, latency),
-        }
-    for name, runs in found.items():
-        print_runs(name, runs, shard_paths)
+        for number, row in enumerate(rows):
+            partitions = rest[number * RUNS : (number + 1) * RUNS]
+            found[row.name] = [measured(pair, tables, each, row) for each in partitions]
+            print_runs(row.name, found[row.name], shard_paths)
+        # These partitions are cold already.
+        for row in rows[1:]:
+            name = f"{NOTHING}{row.name.removeprefix(ALL)}"
+            found[name] = [measured(pair, tables, first, row) for _run in range(RUNS)]
+            print_runs(name, found[name], shard_paths)
     OUTPUT.parent.mkdir(exist_ok=True)
     told = {name: [asdict(each) for each in runs] for name, runs in found.items()}
     OUTPUT.write_text(json.dumps({"shard_paths": shard_paths, "runs": told}, indent=2) + "\n")
 
 
-def nothing_to_do(
-    pair: Pair, tables: Sequence[Table], partition: str, latency: float = 0.0
-) -> list[DailyRun]:
-    """The run over partitions that are cold already."""
-    return [pair.measure_daily(tables, partition, latency=latency) for _run in range(RUNS)]
+def chosen_rows(latency_ms: float, processes: int) -> Sequence[Row]:
+    """One worker alone; then workers chosen by the module, in one process and in several, near and far."""
+    rows = [Row("one worker", workers=1)]
+    for far in (0.0, latency_ms):
+        for number in dict.fromkeys((1, processes)):
+            name = ALL + (f", {number} processes" if number > 1 else "") + (f", {far:g} ms" if far else "")
+            rows.append(Row(name, processes=number, latency=far / 1000))
+    return rows
+
+
+def measured(pair: Pair, tables: Sequence[Table], partition: str, row: Row) -> DailyRun:
+    """One run over all tables."""
+    return pair.measure_daily(
+        tables, partition, workers=row.workers, processes=row.processes, latency=row.latency
+    )
 
 
 def print_runs(name: str, runs: Sequence[DailyRun], shard_paths: int) -> None:
@@ -74,9 +96,9 @@ def print_runs(name: str, runs: Sequence[DailyRun], shard_paths: int) -> None:
         )
     )
     print(
-        f"{name:<20} {rate:,.1f} shard paths/s, {requests:.1f} requests each,"
-        f" {max(each.peak_rss_mb for each in runs):.0f} MB at most\n"
-        f"{'':<20} CPU: {client * 1000:.1f} ms each in the client, {servers * 1000:.1f} in the servers",
+        f"{name:<34} {rate:,.1f} shard paths/s, {requests:.1f} requests each,"
+        f" {max(each.peak_rss_mb for each in runs):.0f} MB in a process\n"
+        f"{'':<34} CPU: {client * 1000:.1f} ms each in the client, {servers * 1000:.1f} in the servers",
         flush=True,
     )
 

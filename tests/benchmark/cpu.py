@@ -13,9 +13,11 @@ from pathlib import Path
 
 
 def cpu_seconds() -> float:
-    """Of this process so far."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    """Of this process so far, and of its child processes that have ended."""
+    return sum(
+        used.ru_utime + used.ru_stime
+        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
 
 
 def cpu_seconds_of(pids: Iterable[int]) -> float:

@@ -10,13 +10,13 @@ Takes the source and its settings as JSON on standard input and writes a `Census
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from benchmark.cpu import cpu_seconds
 from benchmark.memory import memory_mb
 from olap_partmove._partmove.census.census import Census, Places
 from olap_partmove._partmove.census.walk import take_census
@@ -50,15 +50,10 @@ def main() -> None:
 def measure(source: str, hot: Mapping[str, Any]) -> CensusMeasurement:
     """Count all znodes."""
     idle = memory_mb("VmRSS")
-    begin, cpu = time.perf_counter(), _cpu_seconds()
+    begin, cpu = time.perf_counter(), cpu_seconds()
     znodes = _census(source, hot).total.znodes
-    seconds, cpu_seconds = time.perf_counter() - begin, _cpu_seconds() - cpu
-    return CensusMeasurement(znodes, seconds, memory_mb("VmHWM"), idle, cpu_seconds)
-
-
-def _cpu_seconds() -> float:
-    used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
+    seconds, cpu = time.perf_counter() - begin, cpu_seconds() - cpu
+    return CensusMeasurement(znodes, seconds, memory_mb("VmHWM"), idle, cpu)
 
 
 def _census(source: str, hot: Mapping[str, Any]) -> Census:

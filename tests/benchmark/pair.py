@@ -160,11 +160,18 @@ class Pair:
         return replace(measured, requests=self._packets() - before)
 
     def measure_daily(
-        self, tables: Sequence[Table], partition: str, *, workers: int = 0, latency: float = 0.0
+        self,
+        tables: Sequence[Table],
+        partition: str,
+        *,
+        workers: int = 0,
+        processes: int = 1,
+        latency: float = 0.0,
     ) -> DailyRun:
         """Move one partition of each table in a new process, all with one plan.
 
-        latency: seconds that each packet to and from every member takes.
+        workers, processes: options of the module. latency: seconds that each packet to and from every member
+        takes.
         """
         folder = self.hot.folder.parent
         with self.at_distance(latency) as hosts:
@@ -172,6 +179,7 @@ class Pair:
                 **self._plan_arguments([(table.path, partition) for table in tables]),
                 **{name: {"hosts": each} for name, each in hosts.items()},
                 "workers": workers,
+                "processes": str(processes),
             }
             requests, cpu = self._packets(), self._servers_cpu_seconds()
             measured = DailyRun(**_measured("measured_daily", arguments, folder))

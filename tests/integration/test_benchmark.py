@@ -92,15 +92,16 @@ def test_the_other_way_moves_what_it_says(pair: Pair) -> None:
 
 
 def test_a_daily_run_is_measured_near_and_far_away(pair: Pair) -> None:
-    tables = [pair.build(f"daily_{number}", 3) for number in range(4)]
-    first, second, third = tables[0].options.partitions
+    tables = [pair.build(f"daily_{number}", 4) for number in range(4)]
+    first, second, third, fourth = tables[0].options.partitions
     pair.measure_daily(tables, first)
 
     near = pair.measure_daily(tables, second)
     far = pair.measure_daily(tables, third, latency=0.02)
     again = pair.measure_daily(tables, third)
+    divided = pair.measure_daily(tables, fourth, processes=2)
 
-    assert [each.moved for each in (near, far, again)] == [4, 4, 0]
+    assert [each.moved for each in (near, far, again, divided)] == [4, 4, 0, 4]
     assert again.unchanged == 4
     # What a run takes once, such as sessions, is in it: so many as for some more shard paths.
     assert 4 * 20 < near.requests < 4 * 80

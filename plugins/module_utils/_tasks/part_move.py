@@ -30,7 +30,8 @@ from .._partmove.tree.ports import Clock, ZnodeStore
 from .askable_servers import ReplicaSearch
 from .divided_move_run import DividedMoveRun
 from .part_move_result import PatchedTally
-from .process_count import divided, process_option, processes_for, usable_processors
+from .process_count import divided, process_option, processes_for
+from .processors import usable_processors
 from .resources import Resources, server_check
 from .workers import distance_of
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from heapq import heapify, heapreplace
 
@@ -60,14 +59,6 @@ def processes_for(
     limits += [workers] if workers else []
     limits += [-(-parts_per_second // _PARTS_PER_SECOND_EACH)] if parts_per_second else []
     return max(1, min(limits))
-
-
-def usable_processors() -> int:
-    """Return the number of processors that this process may use; 1 if the system does not tell."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except (OSError, AttributeError):
-        return 1
 
 
 def divided(partitions: Sequence[int], processes: int) -> list[list[int]]:
