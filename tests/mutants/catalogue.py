@@ -31,6 +31,7 @@ from mutants import (
     move_to_hot,
     move_unregistered,
     plan,
+    processes,
     repair,
     repair_judged,
     restore,
@@ -101,5 +102,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *formats.MUTANTS,
     *zookeeper_sync.MUTANTS,
     *zookeeper_window.MUTANTS,
+    *processes.MUTANTS,
 )
 """In the order of the rooms, from who may write to how bytes are read."""
