@@ -88,6 +88,7 @@ sanity: build/sanity.stamp ## Run ansible-test sanity on the tracked files
 .PHONY: compat
 compat: export COMPAT_CORES = $(if $(filter cores,$(call kind,compat)),$(CORES))
 compat: export COMPAT_PYTHONS = all
+compat: export WHOLE = 1
 compat: setup compat-venvs ## Test with other releases of ansible-core, CORES="2.18 2.21", or WHAT=pythons
 	@$(BIN)/pytest tests/compat/test_$(call kind,compat).py --numprocesses 2 $(PYTEST_ARGS)
 
@@ -155,6 +156,7 @@ screenshots: setup ## Take the pictures of the report in docs/images
 	@$(RUN_SPARK) -m demo.screenshots
 
 .PHONY: staging
+staging: export WHOLE = 1
 staging: setup ## Test the roles on hosts that really boot
 	@$(PYTEST) tests/integration/test_staging.py tests/integration/test_scenario_*.py $(PYTEST_ARGS)
 

@@ -23,6 +23,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from kazoo.client import KazooClient
 
+from support import whole_only
 from support.cpu_by_kind import CpuByKind
 from support.servers import warm_spark
 from support.servers.clickhouse import (
@@ -38,7 +39,7 @@ from support.servers.ensembles import make_ensemble
 from support.servers.kazoo_client import connected
 from support.servers.keeper.ensemble import KeeperStandIn
 from support.servers.ladder.guarded import GuardedShard
-from support.servers.ladder.newest_only import USUAL, is_left_out
+from support.servers.ladder.newest_only import NEWEST, USUAL, is_left_out
 from support.servers.ladder.rungs import RUNGS, Rung, rung
 from support.servers.ladder.table import SERVER_MB
 from support.servers.modern.library import NoModernEngine, engine_library
@@ -57,7 +58,8 @@ if TYPE_CHECKING:
 _SPARK = re.compile(r'\bspark: SparkSession\b|\busefixtures\("(?:kept_)?spark"\)')
 _SPARK_MINUTES = 3.0
 
-_INTEGRATION = Path(__file__).resolve().parent / "integration"
+_TESTS = Path(__file__).resolve().parent
+_INTEGRATION = _TESTS / "integration"
 
 # How fast the machine is says nothing about the code.
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -307,7 +309,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A worker has its next file early: with more of those than workers, one would wait behind the longest.
     """
-    needless = [each for each in items if _is_no_smoke_test(each) or _needs_the_newest_alone(each)]
+    needless = [
+        each
+        for each in items
+        if _is_no_smoke_test(each) or _needs_the_newest_alone(each) or _is_for_whole_runs(each)
+    ]
     if needless:
         config.hook.pytest_deselected(items=needless)
         items[:] = [each for each in items if each not in set(needless)]
@@ -338,6 +344,19 @@ def _needs_the_newest_alone(item: pytest.Item) -> bool:
         return False
     file, version = str(item.path.relative_to(_INTEGRATION)), str(item.callspec.params["modern_version"])
     return is_left_out(file, item.originalname, item.callspec.id, version)
+
+
+def _is_for_whole_runs(item: pytest.Item) -> bool:
+    """Whether enough cases of the same test run; see whole_only.py."""
+    if not isinstance(item, pytest.Function) or not item.path.is_relative_to(_TESTS):
+        return False
+    if not hasattr(item, "callspec"):
+        return whole_only.is_left_out(str(item.path.relative_to(_TESTS)), item.originalname, {}, "")
+    # What runs with older versions is chosen in newest_only.py.
+    if item.callspec.params.get("modern_version", NEWEST) != NEWEST:
+        return False
+    indices, case = item.callspec.indices, item.callspec.id
+    return whole_only.is_left_out(str(item.path.relative_to(_TESTS)), item.originalname, indices, case)
 
 
 def _minutes(item: pytest.Item) -> float:

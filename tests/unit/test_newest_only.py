@@ -43,7 +43,8 @@ def test_a_run_leaves_out_what_the_table_says(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.delenv(name, raising=False)
     short, whole = collected(), collected(WHOLE="1")
     left_out = {each for each in whole if each[2] in USUAL[:-1] and is_in_the_table(*each)}
-    assert whole - short == left_out
+    # Of the newest version, support/whole_only.py leaves out cases.
+    assert {each for each in whole - short if each[2] != NEWEST} == left_out
     assert short <= whole
     for file, tests in NEWEST_ONLY.items():
         for test, once in tests.items():
@@ -52,7 +53,7 @@ def test_a_run_leaves_out_what_the_table_says(monkeypatch: pytest.MonkeyPatch) -
             assert {*once.stay} < cases, f"{file} {test} has cases {sorted(cases)}"
             for version in USUAL:
                 ran = {each[3] for each in short if each[:3] == (file, test, version)}
-                assert ran == (cases if version == NEWEST else {*once.stay})
+                assert ran <= cases if version == NEWEST else ran == {*once.stay}
 
 
 def is_in_the_table(file: str, test: str, _version: str, case: str) -> bool:

@@ -119,7 +119,8 @@ def test_fetched_results_are_released(
     before = used_heap(spark)
     write(rows.select(*PlanRow._fields, "action"), tmp_path / "large.jsonl")
     assert (tmp_path / "large.jsonl").stat().st_size > 2000 * 20_000
-    assert used_heap(spark) - before < 10_000_000
+    # Spark keeps some of what its threads used last; results would be all of the 40 MB.
+    assert used_heap(spark) - before < 20_000_000
 
 
 def used_heap(spark: SparkSession) -> int:
