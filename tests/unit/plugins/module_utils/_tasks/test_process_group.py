@@ -144,7 +144,7 @@ def test_an_error_of_the_main_process_ends_all() -> None:
         wait_for_the_end(link)
 
     run = Run(work)
-    run.take = lambda _update: 1 / 0  # type: ignore[assignment,method-assign,return-value]
+    run.take = lambda _update: 1 / 0  # type: ignore[assignment,method-assign]
     with pytest.raises(ZeroDivisionError):
         run.carry_out()
 
