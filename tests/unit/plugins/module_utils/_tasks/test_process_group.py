@@ -122,7 +122,7 @@ def test_a_killed_process_ends_all_and_its_shard_paths_are_named() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     run = Run(work)
-    with pytest.raises(PartMoveError, match="was ended by SIGKILL, while it worked on /begun"):
+    with pytest.raises(PartMoveError, match=r"was ended by SIGKILL, while it worked on /begun\. Its"):
         run.carry_out()
 
     assert run.listed == ["/finished"]
@@ -150,13 +150,18 @@ def test_an_error_of_the_main_process_ends_all() -> None:
 
 
 def test_processes_that_are_never_started_do_nothing() -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+
     def work(_number: int, _link: Link) -> None:
-        os.kill(os.getppid(), signal.SIGTERM)
+        os.write(writer, b"1")
 
     run = Run(work)
     run.group.close()
 
     run.check_ended()
+    with pytest.raises(BlockingIOError):
+        os.read(reader, 1)
 
 
 def test_pauses_are_told_from_the_first_begin_to_the_last_end() -> None:
