@@ -60,13 +60,6 @@ MUTANTS: tuple[Mutant, ...] = (
         (f"{_GROUP_TESTS}::test_a_killed_process_ends_all_and_its_shard_paths_are_named",),
     ),
     AdapterMutant(
-        "shard paths that are finished count as begun",
-        _GROUP,
-        "            process.begun.difference_update(message.finished)\n",
-        "",
-        (f"{_GROUP_TESTS}::test_a_killed_process_ends_all_and_its_shard_paths_are_named",),
-    ),
-    AdapterMutant(
         "processes work without the start by the main process",
         _LINK,
         "        except (EOFError, OSError):\n            return\n        threads",
