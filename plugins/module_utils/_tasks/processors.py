@@ -33,8 +33,8 @@ def usable_processors(groups: Path = _GROUPS, root: Path = _ROOT) -> int:
 def _quotas(groups: Path, root: Path) -> Iterator[float]:
     """Yield the quota of each control group that limits this process, in processors."""
     for line in _lines(groups):
-        _number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
+        rest = line.partition(":")[2]
+        controllers, _colon, path = rest.partition(":")
         if not controllers:
             for folder in _above(root, path):
                 yield from _quota(_words(folder / "cpu.max"))
