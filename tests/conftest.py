@@ -350,12 +350,12 @@ def _is_for_whole_runs(item: pytest.Item) -> bool:
     """Whether enough cases of the same test run; see whole_only.py."""
     if not isinstance(item, pytest.Function) or not item.path.is_relative_to(_TESTS):
         return False
-    if not hasattr(item, "callspec"):
-        return whole_only.is_left_out(str(item.path.relative_to(_TESTS)), item.originalname, {}, "")
-    # What runs with older versions is chosen in newest_only.py.
-    if item.callspec.params.get("modern_version", NEWEST) != NEWEST:
-        return False
-    indices, case = item.callspec.indices, item.callspec.id
+    indices, case = {}, ""
+    if hasattr(item, "callspec"):
+        # What runs with older versions is chosen in newest_only.py.
+        if item.callspec.params.get("modern_version", NEWEST) != NEWEST:
+            return False
+        indices, case = item.callspec.indices, item.callspec.id
     return whole_only.is_left_out(str(item.path.relative_to(_TESTS)), item.originalname, indices, case)
 
 

@@ -10,10 +10,10 @@ RUNGS with those that it names, and `make test WHOLE=1` with the usual ones.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from support import whole_only
 from support.servers.ladder.rungs import RUNGS
 
 USUAL = tuple(each.name for each in RUNGS if each.in_every_test and each.real)
@@ -24,6 +24,7 @@ _KILLED = "after a kill the next run follows our record; all its statements run 
 _STATE = "our code decides by rows of system tables that other tests read on each usual version"
 _ANSWER = "about the result, report or playbook of a run whose statements run in other tests"
 _REFUSED = "refused before a statement is executed"
+_TIME = "for time alone: `make test WHOLE=1` and `make ladder` run it with the other versions"
 
 
 class Once(NamedTuple):
@@ -72,10 +73,10 @@ NEWEST_ONLY: Mapping[str, Mapping[str, Once]] = {
         "test_the_playbook_moves_all_tables": Once(_ANSWER),
     },
     "test_twin.py": {
-        "test_server_that_is_killed_at_any_step_defers_and_comes_back_with_all_rows": Once(_KILLED),
-        "test_server_that_dies_while_a_statement_is_carried_out_defers": Once(_KILLED),
-        "test_auxiliary_ensemble_that_is_down_defers_at_any_step": Once(_STATE),
-        "test_rows_survive_inserts_and_merges_while_partitions_go_there_and_back": Once(_STATE),
+        "test_server_that_is_killed_at_any_step_defers_and_comes_back_with_all_rows": Once(_TIME),
+        "test_server_that_dies_while_a_statement_is_carried_out_defers": Once(_TIME),
+        "test_auxiliary_ensemble_that_is_down_defers_at_any_step": Once(_TIME),
+        "test_rows_survive_inserts_and_merges_while_partitions_go_there_and_back": Once(_TIME),
         "test_killed_run_is_taken_up": Once(
             _KILLED, [f"1-True-1-{act}-{to}" for act in ("nothing", "insert") for to in ("cold", "hot")]
         ),
@@ -85,11 +86,11 @@ NEWEST_ONLY: Mapping[str, Mapping[str, Once]] = {
         "test_young_partition_stays": Once(_REFUSED),
     },
     "test_twin_alter.py": {
-        "test_a_partition_is_dropped_detached_and_attached_in_both": Once(_STATE),
-        "test_a_mutation_changes_each_row_once": Once(_STATE),
-        "test_no_audit_misses_a_partition_that_was_dropped_from_both": Once(_STATE),
-        "test_no_audit_misses_a_partition_that_a_delete_emptied": Once(_STATE),
-        "test_changes_of_the_structure": Once(_STATE, ("columns",)),
+        "test_a_partition_is_dropped_detached_and_attached_in_both": Once(_TIME),
+        "test_a_mutation_changes_each_row_once": Once(_TIME),
+        "test_no_audit_misses_a_partition_that_was_dropped_from_both": Once(_TIME),
+        "test_no_audit_misses_a_partition_that_a_delete_emptied": Once(_TIME),
+        "test_changes_of_the_structure": Once(_TIME, ("columns",)),
         "test_a_mutation_of_a_killed_run_is_executed_once": Once(_KILLED, ("False-1-True",)),
         "test_a_change_of_columns_of_a_killed_run_is_finished": Once(_KILLED, ("2-True",)),
         "test_a_replace_of_a_killed_run_in_an_empty_partition_is_a_question": Once(
@@ -115,22 +116,22 @@ NEWEST_ONLY: Mapping[str, Mapping[str, Once]] = {
         "test_module_answers_what_its_task_does": Once(_ANSWER),
     },
     "test_twin_cluster.py": {
-        "test_a_distributed_table_over_reading_tables_has_each_row_once": Once(_STATE),
+        "test_a_distributed_table_over_reading_tables_has_each_row_once": Once(_TIME),
         "test_a_table_in_a_database_of_the_engine_replicated_is_refused_its_twin": Once(_REFUSED),
-        "test_twins_of_tables_that_are_created_and_altered_on_cluster": Once(_STATE),
-        "test_a_statement_on_cluster_in_progress_is_seen_on_every_server": Once(_STATE),
+        "test_twins_of_tables_that_are_created_and_altered_on_cluster": Once(_TIME),
+        "test_a_statement_on_cluster_in_progress_is_seen_on_every_server": Once(_TIME),
     },
     "test_twin_repair_lost.py": {
-        "test_twin_whose_znodes_are_lost_is_restored": Once(_STATE),
+        "test_twin_whose_znodes_are_lost_is_restored": Once(_TIME),
     },
     "test_twin_hold.py": {
         "test_a_move_respects_a_hold": Once(_REFUSED),
         "test_a_hold_waits_for_a_partition_between_the_tables": Once(_KILLED),
     },
     "test_twin_ledger.py": {
-        "test_exchange_of_the_whole_table_closes_the_ledger": Once(_STATE),
-        "test_merges_mutations_and_late_rows_are_no_loss": Once(_STATE),
-        "test_parts_set_aside_after_the_ensemble_was_set_back_are_named": Once(_STATE),
+        "test_exchange_of_the_whole_table_closes_the_ledger": Once(_TIME),
+        "test_merges_mutations_and_late_rows_are_no_loss": Once(_TIME),
+        "test_parts_set_aside_after_the_ensemble_was_set_back_are_named": Once(_TIME),
         "test_partitions_that_come_back_leave_the_ledger": Once(_STATE),
         "test_twin_that_was_filled_before_there_was_a_ledger_is_entered": Once(_STATE),
         "test_partition_of_which_the_twin_lacks_rows_is_not_moved": Once(_REFUSED),
@@ -140,8 +141,8 @@ NEWEST_ONLY: Mapping[str, Mapping[str, Once]] = {
         "test_table_that_is_gone_leaves_its_ledger": Once(_STATE),
     },
     "test_twin_readers.py": {
-        "test_a_repair_of_rows_shows_them_before_it_takes_parts": Once(_STATE),
-        "test_whatever_a_killed_run_leaves_each_row_is_seen_once": Once(_KILLED),
+        "test_a_repair_of_rows_shows_them_before_it_takes_parts": Once(_TIME),
+        "test_whatever_a_killed_run_leaves_each_row_is_seen_once": Once(_TIME),
         "test_without_the_option_no_policy_is_used": Once(_ANSWER),
     },
     "test_twin_repair.py": {
@@ -162,7 +163,7 @@ NEWEST_ONLY: Mapping[str, Mapping[str, Once]] = {
 
 def is_whole(version: str) -> bool:
     """Whether tests run with all their cases with the version."""
-    return version == NEWEST or bool(os.environ.get("RUNGS") or os.environ.get("WHOLE"))
+    return version == NEWEST or whole_only.is_whole()
 
 
 def is_left_out(file: str, test: str, case: str, version: str) -> bool:
