@@ -103,6 +103,18 @@ def pytest_runtestloop() -> None:
     gc.enable()
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Name a test that failed at once: a run may be ended before it prints its summary.
+
+    Workers hand their reports to the process that started them, which prints.
+    """
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        lines = report.longreprtext.splitlines() or [""]
+        reason = next((line for line in lines if line.startswith("E ")), lines[-1])
+        sys.stdout.write(f"\nFAILED {report.nodeid} ({report.when}) {reason.removeprefix('E').strip()}\n")
+        sys.stdout.flush()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the figures that tests recorded as ``explored``."""
     for report in terminalreporter.getreports("passed"):
