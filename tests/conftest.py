@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import uuid
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
@@ -39,8 +39,7 @@ from support.servers.ensembles import make_ensemble
 from support.servers.kazoo_client import connected
 from support.servers.keeper.ensemble import KeeperStandIn
 from support.servers.ladder.guarded import GuardedShard
-from support.servers.ladder.newest_only import NEWEST, USUAL, is_left_out
-from support.servers.ladder.rungs import RUNGS, Rung, rung
+from support.servers.ladder.rungs import NEWEST, RUNGS, USUAL, Rung, rung
 from support.servers.ladder.table import SERVER_MB
 from support.servers.modern.library import NoModernEngine, engine_library
 from support.servers.modern.server import ENGINE, ModernShard, ModernShardMaker, modern_shard
@@ -303,17 +302,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("real_rung", with_server, indirect=True)
     if (real or marker) and "modern_version" in metafunc.fixturenames:
         # All tests with each version take too long for every run.
-        of_twins = real or [*_smoke_versions(metafunc), *USUAL]
+        usual = USUAL if whole_only.is_whole() else (NEWEST,)
+        of_twins = real or list(dict.fromkeys((*_smoke_versions(metafunc), *usual)))
         metafunc.parametrize("modern_version", of_twins, indirect=True, scope="module")
 
 
 def _smoke_versions(metafunc: pytest.Metafunc) -> list[str]:
-    """The versions besides the usual ones that the mark `smoke` of a test asks for."""
+    """The versions besides the newest real one that the mark `smoke` of a test asks for."""
     smoke = metafunc.definition.get_closest_marker("smoke")
     if smoke is None:
         return []
     newest = [] if "older" in smoke.args else [ENGINE]
-    return [RUNGS[0].name, *newest]
+    return [RUNGS[0].name, *USUAL[:-1], *newest]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -321,11 +321,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A worker has its next file early: with more of those than workers, one would wait behind the longest.
     """
-    needless = [
-        each
-        for each in items
-        if _is_no_smoke_test(each) or _needs_the_newest_alone(each) or _is_for_whole_runs(each)
-    ]
+    needless = [each for each in items if _is_no_smoke_test(each)] + _for_whole_runs(items)
     if needless:
         config.hook.pytest_deselected(items=needless)
         items[:] = [each for each in items if each not in set(needless)]
@@ -343,32 +339,31 @@ def _is_no_smoke_test(item: pytest.Item) -> bool:
     ):
         return False
     params = item.callspec.params
-    if params["modern_version"] in USUAL:
+    if params["modern_version"] in (USUAL if whole_only.is_whole() else (NEWEST,)):
         return False
     return any(params[name] != value for name, value in marker.kwargs.items())
 
 
-def _needs_the_newest_alone(item: pytest.Item) -> bool:
-    """Whether another version of servers would show the same; see newest_only.py."""
-    if not isinstance(item, pytest.Function) or not item.path.is_relative_to(_INTEGRATION):
-        return False
-    if not hasattr(item, "callspec") or "modern_version" not in item.callspec.params:
-        return False
-    file, version = str(item.path.relative_to(_INTEGRATION)), str(item.callspec.params["modern_version"])
-    return is_left_out(file, item.originalname, item.callspec.id, version)
+def _for_whole_runs(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return those of which enough cases of the same test run; see whole_only.py."""
+    tests: dict[tuple[str, str], list[pytest.Function]] = {}
+    for item in items:
+        # What runs with older versions has the mark `smoke`.
+        if isinstance(item, pytest.Function) and _params(item).get("modern_version", NEWEST) == NEWEST:
+            file = str(item.path.relative_to(_TESTS)) if item.path.is_relative_to(_TESTS) else ""
+            if whole_only.share_of(file, item.originalname):
+                tests.setdefault((file, item.originalname), []).append(item)
+    return [
+        each
+        for (file, test), cases in tests.items()
+        for each, place in zip(cases, whole_only.places([*map(_params, cases)]), strict=True)
+        if whole_only.is_left_out(file, test, place, each.callspec.id if _params(each) else "")
+    ]
 
 
-def _is_for_whole_runs(item: pytest.Item) -> bool:
-    """Whether enough cases of the same test run; see whole_only.py."""
-    if not isinstance(item, pytest.Function) or not item.path.is_relative_to(_TESTS):
-        return False
-    indices, case = {}, ""
-    if hasattr(item, "callspec"):
-        # What runs with older versions is chosen in newest_only.py.
-        if item.callspec.params.get("modern_version", NEWEST) != NEWEST:
-            return False
-        indices, case = item.callspec.indices, item.callspec.id
-    return whole_only.is_left_out(str(item.path.relative_to(_TESTS)), item.originalname, indices, case)
+def _params(item: pytest.Function) -> Mapping[str, object]:
+    """Parameter → value; empty for a test without any."""
+    return item.callspec.params if hasattr(item, "callspec") else {}
 
 
 def _minutes(item: pytest.Item) -> float:

@@ -19,12 +19,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client i
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import read_usage
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from support import whole_only
 from support.ansible.calls import Call, run_modules
 from support.ansible.twin_runs import DAY, ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.kazoo_client import connected
 from support.servers.ladder.guarded import GuardedShard, guarded_shard
-from support.servers.ladder.newest_only import is_whole
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
@@ -108,15 +108,15 @@ def asked(guarded: GuardedShard, hot: Ensemble, cold: Ensemble, base: str) -> As
 def require_each(
     asked: Asked, section: str, works: Callable[[], bool], prepare: Callable[[], object] | None = None
 ) -> None:
-    """Require that something works with all rights of a section, and without none of them.
+    """Require that something works with all rights of a section; in whole runs, that none is needless.
 
-    That none is needless, and that an error in the middle does no harm, is shown on the newest version alone.
+    Trying without each right shows besides that an error in the middle does no harm.
 
     prepare: is called before each try.
     """
     rights = RIGHTS[section]
     needless = []
-    for missing in rights if is_whole(asked.first.options.version) else ():
+    for missing in rights if whole_only.is_whole() else ():
         if prepare is not None:
             prepare()
         asked.as_user_with([each for each in rights if each != missing])

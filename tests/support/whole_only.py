@@ -23,37 +23,94 @@ class Share(NamedTuple):
 
     reason: str
     one_of: int = 0
-    """Every so manieth case, counted along each parameter; 0 for none."""
+    """Every so manieth case, counted along each parameter; 1 for all, 0 for none."""
     stay: Sequence[str] = ()
     """Ids of cases that run besides."""
 
-    def has(self, indices: Mapping[str, int], case: str) -> bool:
-        """Whether a case runs in `make test`. ``indices``: parameter → index of its value, see pytest."""
-        is_in_share = bool(self.one_of) and sum(indices.values()) % self.one_of == 0
-        return is_in_share or case in self.stay
+    def has(self, place: int, case: str) -> bool:
+        """Whether a case runs in `make test`. place: see `places`. case: the id of its parameters."""
+        return (bool(self.one_of) and place % self.one_of == 0) or case in self.stay
 
 
-_DOMAIN = "unit/plugins/module_utils/_partmove/patched"
+def places(cases: Sequence[Mapping[str, object]]) -> list[int]:
+    """Return for each case of a test the sum of the places of its values among those of their parameters.
+
+    So every so manieth place has each value of each parameter. Parameters that change together count once.
+
+    cases: parameter → value, of all cases in their order. What pytest calls indices are numbers of cases.
+    """
+    columns: set[tuple[int, ...]] = set()
+    for name in cases[0] if cases else ():
+        # The cases have the very objects of the list of values.
+        seen: dict[int, int] = {}
+        columns.add(tuple([seen.setdefault(id(case[name]), len(seen)) for case in cases]))
+    return [sum(column[number] for column in columns) for number in range(len(cases))]
+
+
+_COMBINATIONS = "what its parameters combine is tried one by one by other tests of the file"
+_MAKE = "another target of the Makefile runs it:"
+_ELSEWHERE = "a longer way through what other tests have:"
+
+EVERY = "*"
+"""Stands for each test of a file that has no entry of its own."""
+
+_PATCHED = "unit/plugins/module_utils/_partmove/patched"
 
 SHARES: Mapping[str, Mapping[str, Share]] = {
-    f"{_DOMAIN}/move/test_to_hot_interleavings.py": {"test_a_server_that_acts": Share(_SAME_CLAIM, 3)},
-    f"{_DOMAIN}/repair/test_run_interleavings.py": {"test_a_server_that_acts": Share(_SAME_CLAIM, 3)},
+    f"{_PATCHED}/move/test_to_hot_interleavings.py": {
+        "test_a_server_that_acts": Share(_SAME_CLAIM, 3),
+        "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 2),
+        "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 2),
+        "test_a_server_that_acts_while_an_answer_is_lost": Share(_COMBINATIONS, 3),
+    },
+    f"{_PATCHED}/repair/test_restore_interleavings.py": {
+        "test_something_else_that_happens": Share(_SAME_CLAIM, 2),
+    },
+    f"{_PATCHED}/repair/test_run_interleavings.py": {"test_a_server_that_acts": Share(_SAME_CLAIM, 3)},
     "clickhouse/test_config_shapes.py": {
         "test_the_module_does_what_the_server_does": Share("a start of a server for each combination", 3),
         "test_the_module_sees_the_hot_members_of_the_engine": Share(
             "test_config_extracted.py asks programs of other versions about each shape", 3
         ),
     },
+    "clickhouse/test_faults.py": {
+        "test_nothing_is_lost_whatever_breaks": Share(f"{_MAKE} `make faults`", stay=("zookeeper",)),
+    },
+    "clickhouse/test_snapshot_plan.py": {
+        EVERY: Share(f"{_ELSEWHERE} test_snapshot.py compares both sources of the plan"),
+    },
     "compat/test_cores.py": {
-        "test_playbooks_and_inventories": Share("`make compat` runs it with each release", 2),
+        "test_playbooks_and_inventories": Share(f"{_MAKE} `make compat`"),
+    },
+    "compat/test_pythons.py": {
+        "test_an_older_python_is_refused_in_one_sentence": Share(f"{_MAKE} `make compat WHAT=pythons`"),
+        "test_every_module": Share(f"{_MAKE} `make compat WHAT=pythons`", stay=("3.9-25.8",)),
+        "test_the_domain": Share(f"{_MAKE} `make compat WHAT=pythons`"),
+    },
+    "integration/playbooks/test_guard_twin.py": {
+        "test_another_guard_has_the_lease_or_a_step_fails": Share(
+            f"{_ELSEWHERE} test_guard.py has both for the patched way"
+        ),
+    },
+    "integration/roles/partition_classify/test_job_keeper.py": {
+        "test_job_in_a_process_of_its_own_writes_a_report": Share(
+            f"{_ELSEWHERE} test_job.py has the process and the report"
+        ),
     },
     "integration/test_benchmark_scale.py": {
-        "test_one_partition_may_have_all_parts": Share("the other shape of a benchmark"),
+        "test_one_partition_may_have_all_parts": Share(f"{_MAKE} `make bench WHAT=scale`"),
+        "test_plan_is_the_same_from_one_thread_and_two_workers": Share(f"{_MAKE} `make bench WHAT=scale`"),
+    },
+    "integration/test_demo_recorded.py": {
+        "test_the_recorded_demo_holds_what_it_claims": Share(f"{_MAKE} `make demo WHAT=record`"),
+    },
+    "integration/test_quickstart.py": {
+        "test_every_command_does_what_the_page_says": Share(
+            f"{_ELSEWHERE} `make demo` and the tests of roles and playbooks"
+        ),
     },
     "integration/test_scenario_rollout.py": {
-        "test_the_scenario_passes": Share(
-            "`make staging` boots its hosts; playbooks/test_rollout.py has its steps"
-        )
+        "test_the_scenario_passes": Share(f"{_MAKE} `make staging`; playbooks/test_rollout.py has its steps")
     },
     "integration/test_twin.py": {"test_killed_run_is_taken_up": Share(_KILLS, 3)},
     "integration/test_twin_alter.py": {
@@ -61,13 +118,25 @@ SHARES: Mapping[str, Mapping[str, Share]] = {
         "test_a_mutation_of_a_killed_run_is_executed_once": Share(
             _KILLS, stay=("25.8-False-0-True", "25.8-False-1-False", "25.8-True-0-True")
         ),
-        "test_both_tables_are_renamed_and_readers_find_them": Share(_KILLS, 3),
+        "test_both_tables_are_renamed_and_readers_find_them": Share(
+            _KILLS, stay=("25.8-2-True", "25.8-4-False")
+        ),
     },
     "integration/test_twin_readers.py": {
         "test_whatever_a_killed_run_leaves_each_row_is_seen_once": Share(_KILLS, stay=("25.8-hot-True",)),
     },
+    "integration/test_twin_shards.py": {EVERY: Share(f"{_MAKE} `make faults WHAT=twin`")},
+    "integration/test_twin_upgrade.py": {
+        "test_a_killed_run_is_taken_up_after_an_upgrade": Share(_KILLS, stay=("25.8-1-dropped",)),
+    },
 }
 """File below tests → its tests."""
+
+
+def share_of(file: str, test: str) -> Share | None:
+    """Return which cases of a test run in `make test`; nothing where all of them do."""
+    tests = SHARES.get(file, {})
+    return tests.get(test, tests.get(EVERY))
 
 
 def is_whole() -> bool:
@@ -75,10 +144,10 @@ def is_whole() -> bool:
     return bool(os.environ.get("RUNGS") or os.environ.get("WHOLE"))
 
 
-def is_left_out(file: str, test: str, indices: Mapping[str, int], case: str) -> bool:
+def is_left_out(file: str, test: str, place: int, case: str) -> bool:
     """Whether this run leaves a case to `make test WHOLE=1`.
 
-    file: below tests. indices, case: of the parameters; empty without any.
+    file: below tests. place, case: see `Share.has`; 0 and empty without parameters.
     """
-    share = SHARES.get(file, {}).get(test)
-    return share is not None and not is_whole() and not share.has(indices, case)
+    share = share_of(file, test)
+    return share is not None and not is_whole() and not share.has(place, case)

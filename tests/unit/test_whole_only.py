@@ -7,27 +7,29 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import product
 
 import pytest
 
 from support.collected import collected_ids
-from support.servers.ladder.newest_only import NEWEST
+from support.servers.ladder.rungs import NEWEST
 from support.servers.ladder.table import files_of_the_ladder
-from support.whole_only import SHARES, Share, is_left_out
+from support.whole_only import EVERY, SHARES, Share, is_left_out, places, share_of
 
 _CASE = re.compile(r"tests/(?P<file>.+?)::(?P<test>\w+)(?:\[(?P<case>.*)\])?")
 _VERSION = re.compile(r"\d\d\.\d+(?=-|$)")
 
 
-def collected(**variables: str) -> set[tuple[str, str, str]]:
-    """File, test and case of all tests of the files in the table."""
-    found = map(_CASE.fullmatch, collected_ids([f"tests/{file}" for file in SHARES], **variables))
+@cache
+def collected(whole: str) -> set[tuple[str, str, str]]:
+    """File, test and case of all tests of the files in the table, with a value of WHOLE."""
+    found = map(_CASE.fullmatch, collected_ids([f"tests/{file}" for file in SHARES], WHOLE=whole))
     return {(each["file"], each["test"], each["case"] or "") for each in found if each}
 
 
 def cases_by_test(found: set[tuple[str, str, str]]) -> dict[tuple[str, str], set[str]]:
-    """File and test → its cases, without those of versions that newest_only.py chooses."""
+    """File and test → its cases, without those of other versions than the newest."""
     of_the_ladder = {*files_of_the_ladder()}
     cases: dict[tuple[str, str], set[str]] = {}
     for file, test, case in found:
@@ -38,11 +40,11 @@ def cases_by_test(found: set[tuple[str, str, str]]) -> dict[tuple[str, str], set
 
 
 def test_a_run_leaves_out_cases_of_the_tests_in_the_table() -> None:
-    short, whole = cases_by_test(collected()), cases_by_test(collected(WHOLE="1"))
+    short, whole = cases_by_test(collected("")), cases_by_test(collected("1"))
     for (file, test), cases in whole.items():
         ran = short.get((file, test), set())
-        share = SHARES[file].get(test)
-        if share is None:
+        share = share_of(file, test)
+        if share is None or share.one_of == 1:
             assert ran == cases
         elif share.one_of:
             # The first case always runs, however few a machine has.
@@ -52,29 +54,46 @@ def test_a_run_leaves_out_cases_of_the_tests_in_the_table() -> None:
         else:
             assert ran == {*share.stay}
             assert ran < cases
-    assert {(file, test) for file in SHARES for test in SHARES[file]} <= whole.keys()
+    tests = {(file, test) for file in SHARES for test in SHARES[file] if test != EVERY}
+    assert tests <= whole.keys()
+    assert {*SHARES} == {file for file, _test in whole}
 
 
 @pytest.mark.parametrize("one_of", [2, 3])
 def test_a_share_has_each_value_of_each_parameter(one_of: int) -> None:
-    every = [{"run": run, "act": act} for run, act in product(range(6), range(20))]
-    share = [each for each in every if Share("", one_of).has(each, "")]
+    # A third parameter that changes with the second one would otherwise make all places even.
+    runs, acts = [object() for _ in range(6)], [object() for _ in range(20)]
+    every = [{"run": run, "act": act, "name": act} for run, act in product(runs, acts)]
+    share = [
+        case for case, place in zip(every, places(every), strict=True) if Share("", one_of).has(place, "")
+    ]
     assert len(share) == len(every) // one_of
-    assert {each["run"] for each in share} == {*range(6)}
-    assert {each["act"] for each in share} == {*range(20)}
+    assert {id(case["run"]) for case in share} == {*map(id, runs)}
+    assert {id(case["act"]) for case in share} == {*map(id, acts)}
+
+
+def test_a_share_of_a_real_test_has_each_value_of_each_parameter() -> None:
+    file, test = next(iter(SHARES)), "test_a_server_that_acts_while_an_answer_is_lost"
+    assert share_of(file, test)
+    short, whole = (cases_by_test(collected(whole))[file, test] for whole in ("", "1"))
+    assert len(short) < len(whole) / 2
+    for parameter in range(3):
+        assert {each.split("-")[parameter] for each in short} == {
+            each.split("-")[parameter] for each in whole
+        }
 
 
 def test_runs_with_versions_and_whole_runs_have_all_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    file, test = "compat/test_cores.py", "test_playbooks_and_inventories"
+    file, test = "compat/test_pythons.py", "test_every_module"
     for name in ("RUNGS", "WHOLE"):
         monkeypatch.delenv(name, raising=False)
-    assert is_left_out(file, test, {"core": 1}, "2.21")
-    assert not is_left_out(file, test, {"core": 0}, "2.18")
-    assert not is_left_out(file, "test_another", {"core": 1}, "2.21")
+    assert is_left_out(file, test, 1, "3.13-25.8")
+    assert not is_left_out(file, test, 0, "3.9-25.8")
+    assert not is_left_out(file, "test_another", 1, "3.13-25.8")
     for name in ("RUNGS", "WHOLE"):
         with monkeypatch.context() as patch:
             patch.setenv(name, "1")
-            assert not is_left_out(file, test, {"core": 1}, "2.21")
+            assert not is_left_out(file, test, 1, "3.13-25.8")
 
 
 def test_the_table_has_reasons() -> None:

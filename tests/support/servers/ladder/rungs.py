@@ -126,6 +126,10 @@ RUNGS = (
     ),
 )
 """From the oldest to the newest."""
+USUAL = tuple(each.name for each in RUNGS if each.in_every_test and each.real)
+"""The versions of real servers in `make test WHOLE=1`, from the oldest to the newest."""
+NEWEST = USUAL[-1]
+"""`make test` runs all files of the ladder with it, and with the other versions what has the mark `smoke`."""
 
 
 def rung(version: str) -> Rung:
