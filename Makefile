@@ -111,7 +111,7 @@ mutants: setup ## Make the protocol unsafe in many ways, and require that a test
 .PHONY: faults
 faults: setup ## Break real servers while partitions move: FAULTS=300 SEED=2, WHAT=twin PARTITIONS=1000, WHAT=readers READS=50000
 ifeq ($(call kind,faults),twin)
-	@PARTITIONS="$(or $(PARTITIONS),1000)" $(BIN)/pytest tests/integration/test_twin_shards.py --timeout 0 \
+	@WHOLE=1 PARTITIONS="$(or $(PARTITIONS),1000)" $(BIN)/pytest tests/integration/test_twin_shards.py --timeout 0 \
 	    $(PYTEST_ARGS)
 else ifeq ($(call kind,faults),readers)
 	@$(RUN) -m seen_once $(if $(READS),--reads $(READS)) $(if $(SEED),--seed $(SEED)) \

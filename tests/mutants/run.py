@@ -55,7 +55,8 @@ class Worker:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "mutants.worker"],
             cwd=tree.root,
-            env={**os.environ, "PYTHONPATH": path},
+            # Whatever case of a test a mutant names.
+            env={**os.environ, "PYTHONPATH": path, "WHOLE": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
