@@ -66,8 +66,8 @@ setup: build/host-tests.stamp $(READY) ## Install what tests need, and prepare .
 
 .PHONY: test
 test: ## Run every check and every test
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint staging-base compat-venvs zookeepers servers compiled \
-	    build/classes.stamp
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint $(if $(WHOLE),staging-base compat-venvs) zookeepers \
+	    servers compiled build/classes.stamp
 	@$(MAKE) --no-print-directory --jobs 2 every-test sanity
 
 .PHONY: lint

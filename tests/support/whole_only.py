@@ -53,49 +53,113 @@ _ELSEWHERE = "a longer way through what other tests have:"
 
 EVERY = "*"
 """Stands for each test of a file that has no entry of its own."""
+_STAYS = Share("it stays", 1)
 
 _PATCHED = "unit/plugins/module_utils/_partmove/patched"
-
-SHARES: Mapping[str, Mapping[str, Share]] = {
+_MEMORY: Mapping[str, Mapping[str, Share]] = {
     f"{_PATCHED}/move/test_to_hot_interleavings.py": {
         "test_a_server_that_acts": Share(_SAME_CLAIM, 3),
         "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 2),
         "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 2),
         "test_a_server_that_acts_while_an_answer_is_lost": Share(_COMBINATIONS, 3),
     },
+    f"{_PATCHED}/move/test_run_reconnect_interleavings.py": {
+        "test_a_server_that_acts_before_a_connection_is_lost": Share(_COMBINATIONS, 2),
+    },
     f"{_PATCHED}/repair/test_restore_interleavings.py": {
         "test_something_else_that_happens": Share(_SAME_CLAIM, 2),
     },
-    f"{_PATCHED}/repair/test_run_interleavings.py": {"test_a_server_that_acts": Share(_SAME_CLAIM, 3)},
+    f"{_PATCHED}/repair/test_run_interleavings.py": {
+        "test_a_process_that_dies": Share(_SAME_CLAIM, 2),
+        "test_a_server_that_acts": Share(_SAME_CLAIM, 3),
+    },
+    "unit/roles/partition_classify/policy/test_transforms_model.py": {
+        "test_plan_equals_the_model": Share("random policies besides one with all keys", 3),
+    },
+}
+_SERVERS: Mapping[str, Mapping[str, Share]] = {
+    "clickhouse/test_audit.py": {"test_what_servers_left_is_judged_and_repaired": Share(_SAME_CLAIM, 2)},
+    "clickhouse/test_audit_ensembles.py": {
+        EVERY: Share(f"{_ELSEWHERE} unit tests of the audit judge each of these states"),
+        "test_cold_was_emptied": _STAYS,
+        "test_cold_was_put_back_from_before_the_first_move": _STAYS,
+        "test_hot_was_put_back_from_before_the_move": _STAYS,
+    },
     "clickhouse/test_config_shapes.py": {
         "test_the_module_does_what_the_server_does": Share("a start of a server for each combination", 3),
         "test_the_module_sees_the_hot_members_of_the_engine": Share(
             "test_config_extracted.py asks programs of other versions about each shape", 3
         ),
     },
-    "clickhouse/test_faults.py": {
-        "test_nothing_is_lost_whatever_breaks": Share(f"{_MAKE} `make faults`", stay=("zookeeper",)),
+    "clickhouse/test_leftovers.py": {
+        "test_the_kind_of_every_partition_of_every_replica": Share(_SAME_CLAIM, 3),
+    },
+    "clickhouse/test_operations_pages.py": {
+        EVERY: Share(f"{_ELSEWHERE} test_operations.py has the playbook that the page recommends"),
     },
     "clickhouse/test_snapshot_plan.py": {
         EVERY: Share(f"{_ELSEWHERE} test_snapshot.py compares both sources of the plan"),
     },
-    "compat/test_cores.py": {
-        "test_playbooks_and_inventories": Share(f"{_MAKE} `make compat`"),
-    },
-    "compat/test_pythons.py": {
-        "test_an_older_python_is_refused_in_one_sentence": Share(f"{_MAKE} `make compat WHAT=pythons`"),
-        "test_every_module": Share(f"{_MAKE} `make compat WHAT=pythons`", stay=("3.9-25.8",)),
-        "test_the_domain": Share(f"{_MAKE} `make compat WHAT=pythons`"),
+    "clickhouse/test_usage.py": {
+        "test_job_proposes_nothing_that_servers_work_on": Share(
+            f"{_ELSEWHERE} a job of its own, whose gates have unit tests"
+        ),
     },
     "integration/playbooks/test_guard_twin.py": {
-        "test_another_guard_has_the_lease_or_a_step_fails": Share(
-            f"{_ELSEWHERE} test_guard.py has both for the patched way"
+        EVERY: Share(f"{_ELSEWHERE} test_guard.py has the guard, test_twin_repair.py the repairs"),
+        "test_what_the_guard_says_and_leaves_unchanged": _STAYS,
+    },
+    "integration/roles/partition_classify/test_job.py": {
+        "test_another_policy_is_told_of_and_writes_no_plan": Share(
+            f"{_ELSEWHERE} test_comparison.py has the comparison"
+        ),
+        "test_disk_that_is_full_while_the_plan_is_written": Share(
+            f"{_ELSEWHERE} test_plan_is_written_last has another failure at that place"
         ),
     },
     "integration/roles/partition_classify/test_job_keeper.py": {
-        "test_job_in_a_process_of_its_own_writes_a_report": Share(
-            f"{_ELSEWHERE} test_job.py has the process and the report"
+        EVERY: Share(f"{_ELSEWHERE} test_job.py has the job, keeper_files/ the files"),
+        "test_damaged_snapshot_leaves_no_plan_and_no_copy": _STAYS,
+    },
+    "integration/roles/partmove_guard/test_role_twin.py": {
+        "test_what_is_installed_finishes_moves": Share(f"{_ELSEWHERE} test_role.py runs what is installed"),
+    },
+    "integration/test_quickstart.py": {
+        "test_every_command_does_what_the_page_says": Share(
+            f"{_ELSEWHERE} `make demo` and the tests of roles and playbooks"
         ),
+    },
+    "integration/test_twin.py": {"test_killed_run_is_taken_up": Share(_KILLS, 6)},
+    "integration/test_twin_alter.py": {
+        "test_a_change_of_columns_of_a_killed_run_is_finished": Share(_KILLS, 3),
+        "test_a_mutation_of_a_killed_run_is_executed_once": Share(
+            _KILLS, stay=("25.8-False-0-True", "25.8-False-1-False", "25.8-True-0-True")
+        ),
+        "test_a_refused_statement_leaves_nothing": Share(f"{_SAME_CLAIM}: each sentence has a unit test", 2),
+        "test_both_tables_are_renamed_and_readers_find_them": Share(
+            _KILLS, stay=("25.8-2-True", "25.8-4-False")
+        ),
+        "test_changes_of_the_structure": Share(_SAME_CLAIM, 2),
+        "test_rows_inserted_after_a_truncate_stay": Share(_KILLS, 2),
+    },
+    "integration/test_twin_readers.py": {
+        "test_whatever_a_killed_run_leaves_each_row_is_seen_once": Share(
+            f"{_KILLS}; test_twin_seen_once.py kills runs too"
+        ),
+    },
+    "integration/test_twin_upgrade.py": {
+        "test_a_killed_run_is_taken_up_after_an_upgrade": Share(_KILLS, stay=("25.8-1-dropped",)),
+    },
+}
+_TARGETS: Mapping[str, Mapping[str, Share]] = {
+    "clickhouse/test_faults.py": {EVERY: Share(f"{_MAKE} `make faults`")},
+    "compat/test_cores.py": {EVERY: Share(f"{_MAKE} `make compat`")},
+    "compat/test_pythons.py": {EVERY: Share(f"{_MAKE} `make compat WHAT=pythons`")},
+    "integration/test_benchmark.py": {
+        EVERY: Share(f"{_MAKE} `make bench`"),
+        "test_a_move_is_measured_by_phase": _STAYS,
+        "test_classifications_that_differ_in_time_only_are_one_figure": _STAYS,
+        "test_different_plans_of_one_tree_are_refused": _STAYS,
     },
     "integration/test_benchmark_scale.py": {
         "test_one_partition_may_have_all_parts": Share(f"{_MAKE} `make bench WHAT=scale`"),
@@ -104,32 +168,16 @@ SHARES: Mapping[str, Mapping[str, Share]] = {
     "integration/test_demo_recorded.py": {
         "test_the_recorded_demo_holds_what_it_claims": Share(f"{_MAKE} `make demo WHAT=record`"),
     },
-    "integration/test_quickstart.py": {
-        "test_every_command_does_what_the_page_says": Share(
-            f"{_ELSEWHERE} `make demo` and the tests of roles and playbooks"
-        ),
-    },
     "integration/test_scenario_rollout.py": {
         "test_the_scenario_passes": Share(f"{_MAKE} `make staging`; playbooks/test_rollout.py has its steps")
     },
-    "integration/test_twin.py": {"test_killed_run_is_taken_up": Share(_KILLS, 3)},
-    "integration/test_twin_alter.py": {
-        "test_a_change_of_columns_of_a_killed_run_is_finished": Share(_KILLS, 3),
-        "test_a_mutation_of_a_killed_run_is_executed_once": Share(
-            _KILLS, stay=("25.8-False-0-True", "25.8-False-1-False", "25.8-True-0-True")
-        ),
-        "test_both_tables_are_renamed_and_readers_find_them": Share(
-            _KILLS, stay=("25.8-2-True", "25.8-4-False")
-        ),
-    },
-    "integration/test_twin_readers.py": {
-        "test_whatever_a_killed_run_leaves_each_row_is_seen_once": Share(_KILLS, stay=("25.8-hot-True",)),
+    "integration/test_scenario_zookeeper.py": {
+        "test_the_scenario_passes": Share(f"{_MAKE} `make staging`; roles/zookeeper has tests without hosts")
     },
     "integration/test_twin_shards.py": {EVERY: Share(f"{_MAKE} `make faults WHAT=twin`")},
-    "integration/test_twin_upgrade.py": {
-        "test_a_killed_run_is_taken_up_after_an_upgrade": Share(_KILLS, stay=("25.8-1-dropped",)),
-    },
 }
+
+SHARES: Mapping[str, Mapping[str, Share]] = {**_MEMORY, **_SERVERS, **_TARGETS}
 """File below tests → its tests."""
 
 
