@@ -58,6 +58,11 @@ _STAYS = Share("it stays", 1)
 _PATCHED = "unit/plugins/module_utils/_partmove/patched"
 _MEMORY: Mapping[str, Mapping[str, Share]] = {
     f"{_PATCHED}/move/test_to_hot_interleavings.py": {
+        "test_a_process_that_dies": Share(_SAME_CLAIM, 2),
+        "test_a_run_that_is_paused_while_another_one_begins": Share(_SAME_CLAIM, 2),
+        "test_a_run_that_is_paused_while_another_one_runs": Share(_SAME_CLAIM, 2),
+        "test_a_run_that_is_paused_while_partitions_are_moved": Share(_SAME_CLAIM, 2),
+        "test_a_session_that_expires": Share(_SAME_CLAIM, 2),
         "test_a_server_that_acts": Share(_SAME_CLAIM, 3),
         "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 2),
         "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 2),
@@ -190,6 +195,14 @@ def share_of(file: str, test: str) -> Share | None:
 def is_whole() -> bool:
     """Whether this run of the tests leaves out no cases."""
     return bool(os.environ.get("RUNGS") or os.environ.get("WHOLE"))
+
+
+def every_other(count: int, first: int) -> range:
+    """Return the numbers of every second operation of ``count``, from the first or the second one.
+
+    Of all operations in whole runs. first: any number; even for the first one.
+    """
+    return range(count) if is_whole() else range(first % 2, count, 2)
 
 
 def is_left_out(file: str, test: str, place: int, case: str) -> bool:

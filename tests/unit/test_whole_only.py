@@ -15,7 +15,7 @@ import pytest
 from support.collected import collected_ids
 from support.servers.ladder.rungs import NEWEST
 from support.servers.ladder.table import files_of_the_ladder
-from support.whole_only import EVERY, SHARES, Share, is_left_out, places, share_of
+from support.whole_only import EVERY, SHARES, Share, every_other, is_left_out, places, share_of
 
 _CASE = re.compile(r"tests/(?P<file>.+?)::(?P<test>\w+)(?:\[(?P<case>.*)\])?")
 _VERSION = re.compile(r"\d\d\.\d+(?=-|$)")
@@ -94,6 +94,14 @@ def test_runs_with_versions_and_whole_runs_have_all_cases(monkeypatch: pytest.Mo
         with monkeypatch.context() as patch:
             patch.setenv(name, "1")
             assert not is_left_out(file, test, 1, "25.8")
+
+
+def test_operations_of_two_runs_are_all_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RUNGS", "WHOLE"):
+        monkeypatch.delenv(name, raising=False)
+    assert [*every_other(5, 2), *every_other(5, 7)] == [0, 2, 4, 1, 3]
+    monkeypatch.setenv("WHOLE", "1")
+    assert [*every_other(5, 7)] == [0, 1, 2, 3, 4]
 
 
 def test_the_table_has_reasons() -> None:
