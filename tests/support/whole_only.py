@@ -49,7 +49,7 @@ def places(cases: Sequence[Mapping[str, object]]) -> list[int]:
 
 _COMBINATIONS = "what its parameters combine is tried one by one by other tests of the file"
 _MAKE = "another target of the Makefile runs it:"
-_ELSEWHERE = "a longer way through what other tests have:"
+_ELSEWHERE = "minutes, through what other tests have:"
 
 EVERY = "*"
 """Stands for each test of a file that has no entry of its own."""
@@ -91,7 +91,7 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         "test_hot_was_put_back_from_before_the_move": _STAYS,
     },
     "clickhouse/test_config_shapes.py": {
-        "test_the_module_does_what_the_server_does": Share("a start of a server for each combination", 3),
+        "test_the_module_does_what_the_server_does": Share("a start of a server for each combination", 6),
         "test_the_module_sees_the_hot_members_of_the_engine": Share(
             "test_config_extracted.py asks programs of other versions about each shape", 3
         ),
@@ -102,12 +102,28 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
     "clickhouse/test_operations_pages.py": {
         EVERY: Share(f"{_ELSEWHERE} test_operations.py has the playbook that the page recommends"),
     },
+    "clickhouse/test_patched_package.py": {
+        "test_install_upgrade_and_downgrade_with_apt_and_dpkg": Share(
+            "minutes of apt and dpkg, which the hosts of the scenario `rollout` need too"
+        ),
+    },
     "clickhouse/test_snapshot_plan.py": {
         EVERY: Share(f"{_ELSEWHERE} test_snapshot.py compares both sources of the plan"),
     },
     "clickhouse/test_usage.py": {
         "test_job_proposes_nothing_that_servers_work_on": Share(
             f"{_ELSEWHERE} a job of its own, whose gates have unit tests"
+        ),
+    },
+    "integration/modules/test_part_move_progress.py": {
+        "test_progress_is_shown_of_a_module_on_another_host": Share(_SAME_CLAIM, 2),
+    },
+    "integration/modules/test_part_move_refusals.py": {
+        "test_unreachable_ensemble": Share("each case waits for its time limit", 2),
+    },
+    "integration/playbooks/test_auxiliary_ensemble.py": {
+        "test_servers_get_to_know_the_ensemble_and_its_other_members": Share(
+            f"{_ELSEWHERE} test_real_servers_need_no_restart, with the same play"
         ),
     },
     "integration/playbooks/test_guard_twin.py": {
@@ -140,7 +156,7 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         "test_a_mutation_of_a_killed_run_is_executed_once": Share(
             _KILLS, stay=("25.8-False-0-True", "25.8-False-1-False", "25.8-True-0-True")
         ),
-        "test_a_refused_statement_leaves_nothing": Share(f"{_SAME_CLAIM}: each sentence has a unit test", 2),
+        "test_a_refused_statement_leaves_nothing": Share("each sentence has a unit test", 2),
         "test_both_tables_are_renamed_and_readers_find_them": Share(
             _KILLS, stay=("25.8-2-True", "25.8-4-False")
         ),
