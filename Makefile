@@ -65,7 +65,7 @@ help: ## List the targets
 setup: build/host-tests.stamp $(READY) ## Install what tests need, and prepare .venv
 
 .PHONY: test
-test: ## Run every check and every test
+test: ## Run every check and the tests, and with WHOLE=1 all cases of all tests
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint $(if $(WHOLE),staging-base compat-venvs) zookeepers \
 	    servers compiled build/classes.stamp
 	@$(MAKE) --no-print-directory --jobs 2 every-test sanity

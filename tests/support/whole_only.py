@@ -150,16 +150,16 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
             f"{_ELSEWHERE} `make demo` and the tests of roles and playbooks"
         ),
     },
-    "integration/test_twin.py": {"test_killed_run_is_taken_up": Share(_KILLS, 6)},
+    "integration/test_twin.py": {"test_killed_run_is_taken_up": Share(_KILLS, 12)},
     "integration/test_twin_alter.py": {
-        "test_a_change_of_columns_of_a_killed_run_is_finished": Share(_KILLS, 3),
+        "test_a_change_of_columns_of_a_killed_run_is_finished": Share(
+            _KILLS, stay=("25.8-2-True", "25.8-4-False")
+        ),
         "test_a_mutation_of_a_killed_run_is_executed_once": Share(
             _KILLS, stay=("25.8-False-0-True", "25.8-False-1-False", "25.8-True-0-True")
         ),
         "test_a_refused_statement_leaves_nothing": Share("each sentence has a unit test", 2),
-        "test_both_tables_are_renamed_and_readers_find_them": Share(
-            _KILLS, stay=("25.8-2-True", "25.8-4-False")
-        ),
+        "test_both_tables_are_renamed_and_readers_find_them": Share(_KILLS, stay=("25.8-2-True",)),
         "test_changes_of_the_structure": Share(_SAME_CLAIM, 2),
         "test_rows_inserted_after_a_truncate_stay": Share(_KILLS, 2),
     },
@@ -194,6 +194,10 @@ _TARGETS: Mapping[str, Mapping[str, Share]] = {
     },
     "integration/test_scenario_zookeeper.py": {
         "test_the_scenario_passes": Share(f"{_MAKE} `make staging`; roles/zookeeper has tests without hosts")
+    },
+    "integration/test_staging.py": {
+        EVERY: Share("hosts boot in `make staging` and in whole runs"),
+        "test_every_scenario_has_a_test": _STAYS,
     },
     "integration/test_twin_shards.py": {EVERY: Share(f"{_MAKE} `make faults WHAT=twin`")},
 }
