@@ -115,7 +115,12 @@ def test_archive_is_made_once_in_check_mode_too(role: Role, tmp_path: Path) -> N
     summary = json.dumps(summary_of([]) | {"plan": str(role.plan), "changed": False})
     program.write_text(STAND_IN.format(made=made, summary=summary))
     program.chmod(0o755)
-    options = {"class_archive": str(archive), "spark_submit": str(program)}
+    # The driver of other tests has an archive, so that the role would make none.
+    options = {
+        "class_archive": str(archive),
+        "spark_conf": ARCHIVING_SPARK_CONF,
+        "spark_submit": str(program),
+    }
     checked = role.run("--check", **options)
     assert changed(checked) == 0
     wait_for_archive(archive)
