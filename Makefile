@@ -94,6 +94,7 @@ compat: setup compat-venvs ## Test with other releases of ansible-core, CORES="2
 
 .PHONY: keeper
 keeper: export ENSEMBLES ?= keeper
+keeper: export WHOLE = 1
 keeper: setup servers ## Test twins and faults on a stand-in for ClickHouse Keeper: ENSEMBLES=old_keeper FAULTS=60
 	@$(PYTEST) $(KEEPER_TESTS) $(PYTEST_ARGS)
 	@$(RUN) -m faults --faults "$(or $(FAULTS),60)"

@@ -301,10 +301,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         with_server = [each for each in versions if each != ENGINE and rung(each).real]
         metafunc.parametrize("real_rung", with_server, indirect=True)
     if (real or marker) and "modern_version" in metafunc.fixturenames:
-        # All tests with each version take too long for every run.
-        usual = USUAL if whole_only.is_whole() else (NEWEST,)
-        of_twins = real or list(dict.fromkeys((*_smoke_versions(metafunc), *usual)))
+        # In whole runs the mark `smoke` names versions that all tests have.
+        of_twins = real or list(dict.fromkeys((*_smoke_versions(metafunc), *_versions_of_all())))
         metafunc.parametrize("modern_version", of_twins, indirect=True, scope="module")
+
+
+def _versions_of_all() -> tuple[str, ...]:
+    """The versions with which all tests of the ladder run: with each one they take too long for every run."""
+    return USUAL if whole_only.is_whole() else (NEWEST,)
 
 
 def _smoke_versions(metafunc: pytest.Metafunc) -> list[str]:
@@ -339,7 +343,7 @@ def _is_no_smoke_test(item: pytest.Item) -> bool:
     ):
         return False
     params = item.callspec.params
-    if params["modern_version"] in (USUAL if whole_only.is_whole() else (NEWEST,)):
+    if params["modern_version"] in _versions_of_all():
         return False
     return any(params[name] != value for name, value in marker.kwargs.items())
 

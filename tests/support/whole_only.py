@@ -53,7 +53,7 @@ _ELSEWHERE = "minutes, through what other tests have:"
 
 EVERY = "*"
 """Stands for each test of a file that has no entry of its own."""
-_STAYS = Share("it stays", 1)
+_STAYS = Share("all cases run", 1)
 
 _PATCHED = "unit/plugins/module_utils/_partmove/patched"
 _MEMORY: Mapping[str, Mapping[str, Share]] = {
@@ -85,7 +85,7 @@ _MEMORY: Mapping[str, Mapping[str, Share]] = {
 _SERVERS: Mapping[str, Mapping[str, Share]] = {
     "clickhouse/test_audit.py": {"test_what_servers_left_is_judged_and_repaired": Share(_SAME_CLAIM, 2)},
     "clickhouse/test_audit_ensembles.py": {
-        EVERY: Share(f"{_ELSEWHERE} unit tests of the audit judge each of these states"),
+        EVERY: Share(f"{_ELSEWHERE} audit/test_audit_restored.py judges such states in memory"),
         "test_cold_was_emptied": _STAYS,
         "test_cold_was_put_back_from_before_the_first_move": _STAYS,
         "test_hot_was_put_back_from_before_the_move": _STAYS,
@@ -100,11 +100,11 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         "test_the_kind_of_every_partition_of_every_replica": Share(_SAME_CLAIM, 3),
     },
     "clickhouse/test_operations_pages.py": {
-        EVERY: Share(f"{_ELSEWHERE} test_operations.py has the playbook that the page recommends"),
+        EVERY: Share(f"{_ELSEWHERE} test_operations.py has while_hot.yml"),
     },
     "clickhouse/test_patched_package.py": {
         "test_install_upgrade_and_downgrade_with_apt_and_dpkg": Share(
-            "minutes of apt and dpkg, which the hosts of the scenario `rollout` need too"
+            "minutes of apt and dpkg; the scenario `rollout` installs such packages"
         ),
     },
     "clickhouse/test_snapshot_plan.py": {
@@ -158,7 +158,14 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         "test_a_mutation_of_a_killed_run_is_executed_once": Share(
             _KILLS, stay=("25.8-False-0-True", "25.8-False-1-False", "25.8-True-0-True")
         ),
-        "test_a_refused_statement_leaves_nothing": Share("each sentence has a unit test", 2),
+        "test_a_refused_statement_leaves_nothing": Share(
+            "the other cases are refused before a statement is executed",
+            stay=(
+                "25.8-ADD COLUMN v UInt8-already exists",
+                "25.8-UPDATE v = 1 WHERE nothing = 1-Neither table was changed",
+                "25.8-ADD COLUMN-Syntax error",
+            ),
+        ),
         "test_both_tables_are_renamed_and_readers_find_them": Share(_KILLS, stay=("25.8-2-True",)),
         "test_changes_of_the_structure": Share(_SAME_CLAIM, 2),
         "test_rows_inserted_after_a_truncate_stay": Share(_KILLS, 2),

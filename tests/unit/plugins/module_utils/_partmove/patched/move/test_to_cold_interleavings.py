@@ -190,7 +190,7 @@ def test_a_server_that_acts(kind: Kind, act: Act, name: str) -> None:
     last_look = LAST_LOOKS.get(
         name.removeprefix("behind, ").removesuffix(" that fetches"), LAST_LOOK_AT_PARTS
     )
-    # One situation has even operations, the other one odd ones.
+    # Where MODERN has the even operations of an act, the other kinds have the odd ones.
     first = [*ON_THE_PARTITION, *ON_THE_TABLE].index(name.rpartition(", ")[2]) + (kind is MODERN)
     for number in every_other(len(trace_of(kind)), first):
         scene, script = copy_of(Scene, kind), Script()
