@@ -397,33 +397,26 @@ def test_a_refused_statement_says_which(servers: ClickHouseCluster) -> None:
         servers.servers[0].execute("SELECT 1 FROM nowhere")
 
 
-class CrashingProcess:
-    """Fails at its first starts, with these texts."""
-
-    def __init__(self, *texts: str) -> None:
-        self.texts = list(texts)
-        self.starts = 0
-
-    def start(self, _ready: object, _seconds: float) -> None:
-        self.starts += 1
-        if self.texts:
-            raise ServerError(self.texts.pop(0))
-
-
 @pytest.mark.parametrize(
-    ("texts", "starts"),
+    ("ends", "starts"),
     [
-        ([], 1),
-        (["ended: recursive_mutex lock failed: Invalid argument"], 2),
-        (2 * ["ended: recursive_mutex lock failed: Invalid argument"], 2),
-        (["ended: something else"], 1),
+        (["exec sleep 60"], 1),
+        (["kill -ABRT $$", "exec sleep 60"], 2),
+        (["kill -ABRT $$", "kill -ABRT $$"], 2),
+        (["exit 1"], 1),
+        (["kill -ABRT $$", "exit 1"], 2),
     ],
 )
 def test_a_server_that_crashed_while_it_loaded_tables_is_started_once_more(
-    texts: list[str], starts: int
+    tmp_path: Path, ends: list[str], starts: int
 ) -> None:
-    server, process = ModernServer.__new__(ModernServer), CrashingProcess(*texts)
-    server.process = process  # type: ignore[assignment]
-    with pytest.raises(ServerError) if len(texts) == starts else nullcontext():
+    begun = tmp_path / "begun"
+    program = f"echo >> {begun}; case $(wc -l < {begun}) in 1) {ends[0]} ;; *) {ends[-1]} ;; esac"
+    server = ModernServer.__new__(ModernServer)
+    server.process = ServerProcess("crashing", ["sh", "-c", program], tmp_path / "log")
+    comm = "/proc/{}/comm"
+    server.serving = lambda: Path(comm.format(server.pid)).read_text() == "sleep\n"  # type: ignore[method-assign]
+    with nullcontext() if ends[-1].startswith("exec") else pytest.raises(ServerError):
         server.start()
-    assert process.starts == starts
+    assert len(begun.read_text().splitlines()) == starts
+    server.process.kill()

@@ -27,6 +27,10 @@ class ServerError(RuntimeError):
     """A server did not start, stop or answer; the text ends with the tail of its log."""
 
 
+class ServerCrashed(ServerError):
+    """A server aborted (SIGABRT) before it was ready, which is no refusal of its configuration."""
+
+
 class ServerProcess:
     """One server program: its command, its folder and its log file.
 
@@ -93,18 +97,21 @@ class ServerProcess:
         """Poll `ready`; a server that cannot become ready is killed before the error is raised.
 
         Raises:
-            ServerError: the process ended or was not ready within `seconds`.
+            ServerCrashed: the process aborted.
+            ServerError: the process ended otherwise, or was not ready within `seconds`.
         """
         deadline = time.monotonic() + seconds
         while not ready():
-            problem = None
+            problem, kind = None, ServerError
             if not self.running:
-                problem = f"ended with exit status {self._process and self._process.returncode}"
+                status = self._process and self._process.returncode
+                problem = f"ended with exit status {status}"
+                kind = ServerCrashed if status == -signal.SIGABRT else ServerError
             elif time.monotonic() > deadline:
                 problem = f"was not ready within {seconds:g} s"
             if problem is not None:
                 self.kill()
-                raise ServerError(f"{self.name} {problem}; the end of {self.log}:\n{self.log_tail()}")
+                raise kind(f"{self.name} {problem}; the end of {self.log}:\n{self.log_tail()}")
             time.sleep(POLL_SECONDS)
 
     def stop(self, seconds: float = 120.0) -> None:
