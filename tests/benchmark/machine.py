@@ -19,8 +19,8 @@ def this_machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     return (
         f"{os.cpu_count()} cores ({_processor()}), {memory:.0f} GiB, Python {platform.python_version()}, load"
-        f" average {os.getloadavg()[0]:.2f}; servers and clients share them. {ADDITIONS:,} additions in Python take"
-        f" {addition_seconds():.2f} CPU seconds."
+        f" average {os.getloadavg()[0]:.2f}; servers and clients share them."
+        f" {ADDITIONS:,} additions in Python take {addition_seconds():.2f} CPU seconds."
     )
 
 
