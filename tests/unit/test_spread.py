@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import re
+
 from benchmark.machine import this_machine
 from benchmark.spread import Spread
 
@@ -22,3 +24,4 @@ def test_the_machine_is_told_with_its_load() -> None:
     told = this_machine()
     assert " cores (" in told
     assert "load average " in told
+    assert re.search(r"10,000,000 additions in Python take \d+\.\d\d CPU seconds\.$", told)
