@@ -170,6 +170,10 @@ molecule: setup ## Run molecule, such as ARGS="converge -s zookeeper"
 build: $(GALAXY) ## Build the archive for ansible-galaxy in build/dist
 	@$(GALAXY) collection build --force --output-path build/dist
 
+.PHONY: readmes
+readmes: setup ## Write README.md of each role from its argument_specs.yml
+	@$(BIN)/python tests/role_readmes.py
+
 # In a copy, because a release deletes the fragments.
 .PHONY: changelog
 changelog: export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/build/changelog
