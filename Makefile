@@ -71,7 +71,9 @@ test: ## Run every check and the tests, and with WHOLE=1 all cases of all tests
 	@$(MAKE) --no-print-directory --jobs 2 every-test sanity
 
 .PHONY: lint
-lint: setup ## Check style, types, links, documentation, playbooks and roles
+# ansible-lint runs below, so it need not run once more in the importer.
+lint: export GALAXY_IMPORTER_RUN_ANSIBLE_LINT := false
+lint: setup importer ## Check style, types, links, documentation, playbooks and roles
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -171,8 +173,9 @@ build: $(GALAXY) ## Build the archive for ansible-galaxy in build/dist
 	@$(GALAXY) collection build --force --output-path build/dist
 
 .PHONY: readmes
-readmes: setup ## Write README.md of each role from its argument_specs.yml
+readmes: setup ## Write README.md of each role, and docs/reference/schemas, from the code
 	@$(BIN)/python tests/role_readmes.py
+	@$(RUN_SPARK) -m support.schemas
 
 # In a copy, because a release deletes the fragments.
 .PHONY: changelog
@@ -184,6 +187,25 @@ changelog: setup ## Write CHANGELOG.md as it would be if this were released now
 	@cd build/changelog/ansible_collections/olap/partmove && git init --quiet && \
 	    PATH="$(CURDIR)/$(BIN):$$PATH" antsibull-changelog release
 	@cp build/changelog/ansible_collections/olap/partmove/CHANGELOG.md .
+
+# What Galaxy does with an archive that is published there. Its packages do not go together with those of .venv.
+.PHONY: importer
+importer: build/importer.stamp build ## Check the archive as Galaxy does when it is published
+	@PATH="$(CURDIR)/build/importer/bin:$$PATH" build/importer/bin/python -m galaxy_importer.main \
+	    build/dist/olap-partmove-$(shell sed -n 's/^version: //p' galaxy.yml).tar.gz > build/importer.log 2>&1 || \
+	    { cat build/importer.log; exit 1; }
+	@tail -1 build/importer.log
+
+build/importer.stamp: requirements-importer.txt
+	@mkdir -p build
+	$(PYTHON_IS_RECENT)
+	@$(PYTHON) -m venv build/importer
+	@build/importer/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements-importer.txt
+	@touch $@
+
+.PHONY: release
+release: setup ## Prepare a release, VERSION=1.2.0: version, changelog, archive and its check. Publishes nothing
+	@$(BIN)/python tests/release.py $(VERSION)
 
 # constraints.txt has an exact version for each package of .venv, so that a new release of one breaks no clone.
 .PHONY: raise-pins

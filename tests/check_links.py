@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Check the relative links of README.md, CONTRIBUTING.md and docs/: files, pictures and headings exist.
+"""Check the relative links of all pages, such as README.md, roles and docs/: files, pictures and headings exist.
 
 Addresses of other sites are not checked. Anchors are those that GitHub gives to headings.
 """
@@ -96,7 +96,8 @@ def broken(page: Path, root: Path = ROOT) -> Iterator[str]:
 
 def pages(root: Path = ROOT) -> list[Path]:
     """Return the pages to check."""
-    return [*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]
+    everywhere = ("*.md", "docs/**/*.md", "roles/*/*.md", ".github/*.md")
+    return [page for pattern in everywhere for page in sorted(root.glob(pattern))]
 
 
 def main() -> int:

@@ -70,7 +70,7 @@ def readme(role: str) -> str:
         "",
         f"{main['short_description']}.",
         "",
-        *(f"- {_markdown(each)}" for each in _paragraphs(main)),
+        *(f"- {markdown(each)}" for each in _paragraphs(main)),
         "",
         f"[docs/{guide.page}](../../docs/{guide.page}) explains the role. A playbook uses it:",
         "",
@@ -102,7 +102,7 @@ def _entry_point(name: str, spec: Mapping[str, Any], of_main: _Options) -> list[
         "",
         f"{spec['short_description']}. Use it with `tasks_from: {name}`.",
         "",
-        *(f"- {_markdown(each)}" for each in _paragraphs(spec)),
+        *(f"- {markdown(each)}" for each in _paragraphs(spec)),
         "",
     ]
     others = {key: option for key, option in spec["options"].items() if of_main.get(key) != option}
@@ -140,7 +140,7 @@ def _row(name: str, option: Mapping[str, Any]) -> str:
     kind = option.get("type", "str")
     if kind == "list":
         kind = f"list of {option.get('elements', 'str')}"
-    meaning = "<br>".join(_markdown(each).replace("|", "\\|") for each in _paragraphs(option))
+    meaning = "<br>".join(markdown(each).replace("|", "\\|") for each in _paragraphs(option))
     if option.get("choices"):
         meaning += "<br>One of: " + ", ".join(f"`{each}`" for each in option["choices"])
     return f"| `{name}` | {meaning} | {kind} | {_default(option)} |"
@@ -161,7 +161,7 @@ def _paragraphs(documented: Mapping[str, Any]) -> Sequence[str]:
     return [description] if isinstance(description, str) else description
 
 
-def _markdown(text: str) -> str:
+def markdown(text: str) -> str:
     """Return a paragraph in Ansible's markup as Markdown. Raises KeyError for markup without a form here."""
     return "".join(_FORMS[type(each)](each) for each in parse(text, Context(), errors="exception")[0])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from compat.cores import ASKED, CONTROLLERS, chosen_cores, controller_of, why_no_core
+from compat.cores import ASKED, KNOWN, chosen_cores, controller_of, why_no_core
 from compat.pythons import REFUSED, SUPPORTED, find_pythons, why_no_python
 from compat.venvs import Venv, core_venvs, host_venvs
 
@@ -19,10 +19,10 @@ _AT_ONCE = 4
 
 def main() -> None:
     """Make what is missing. Raises CalledProcessError when that cannot be."""
-    unknown = [core for core in ASKED if core not in CONTROLLERS]
+    unknown = [core for core in ASKED if core not in KNOWN]
     if unknown:
         sys.exit(
-            f"compat: there is no ansible-core {', '.join(unknown)} to test; name {', '.join(CONTROLLERS)}"
+            f"compat: there is no ansible-core {', '.join(unknown)} to test; name {', '.join(KNOWN)}"
         )
     for version in (REFUSED, *SUPPORTED):
         if version not in find_pythons():

@@ -19,6 +19,10 @@ CONTROLLERS = {
 }
 """Release → Pythons of the controller, oldest first."""
 
+DEVEL = "devel"
+"""The branch of the next release, from GitHub; only if a person asks for it."""
+KNOWN = (*CONTROLLERS, DEVEL)
+
 ASKED = os.environ.get("COMPAT_CORES", "").split()
 """Releases that a person asked for."""
 
@@ -26,7 +30,14 @@ ASKED = os.environ.get("COMPAT_CORES", "").split()
 def controller_of(core: str) -> Path | None:
     """The oldest Python of this machine that can be the controller's."""
     found = find_pythons()
-    return next((found[each] for each in CONTROLLERS[core] if each in found), None)
+    return next((found[each] for each in _pythons_of(core) if each in found), None)
+
+
+def requirement(core: str) -> str:
+    """What pip installs for it."""
+    if core == DEVEL:
+        return "ansible-core @ https://github.com/ansible/ansible/archive/devel.tar.gz"
+    return f"ansible-core=={core}.*"
 
 
 def chosen_cores() -> list[str]:
@@ -38,5 +49,10 @@ def chosen_cores() -> list[str]:
 
 def why_no_core(core: str) -> str:
     """Say that a release cannot be run on this machine."""
-    needed = ", ".join(CONTROLLERS[core])
+    needed = ", ".join(_pythons_of(core))
     return f"NOT RUN: ansible-core {core}, as none of the Pythons {needed} is on this machine"
+
+
+def _pythons_of(core: str) -> tuple[str, ...]:
+    newest = list(CONTROLLERS)[-1]
+    return CONTROLLERS[newest if core == DEVEL else core]

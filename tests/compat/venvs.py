@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from compat.cores import chosen_cores, controller_of
+from compat.cores import chosen_cores, controller_of, requirement
 from compat.pythons import OWN, REFUSED, find_pythons
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,7 +109,7 @@ def core_venvs() -> dict[str, Venv]:
     folder = ROOT / "build" / "cores"
     controllers = {core: controller_of(core) for core in chosen_cores()}
     return {
-        core: Venv(folder / core, program, (f"ansible-core=={core}.*", "lxml"), _RANGES)
+        core: Venv(folder / core, program, (requirement(core), "lxml"), _RANGES)
         for core, program in controllers.items()
         if program is not None
     }

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from support.ansible import quick_playbook, warm_interpreter, warm_playbook
 from support.ansible.documented import undocumented
 from support.ansible.warm import Ended, WarmPython
+from support.schemas import problems
 
 ROOT = Path(__file__).resolve().parents[3]
 COLLECTIONS = ROOT / "build" / "collections"
@@ -32,6 +33,11 @@ _SECONDS = 3600.0
 
 # The options of a module as they are repeated with its result.
 _INVOCATION = re.compile(r'^( +)"invocation": \{\n.*?\n\1\},?\n', re.DOTALL | re.MULTILINE)
+_SCHEMAS = {
+    "census_info": "census",
+    "part_audit_info": "audit-patched",
+    "twin_audit_info": "audit-twin",
+}
 _TOLD = 4000
 """Characters of the output of a run that are shown where it did not end as it should."""
 
@@ -179,7 +185,19 @@ def run_modules(*calls: Call, python: WarmPython | None = None) -> list[dict[str
     for call, answer in zip(calls, answers, strict=True):
         unknown = undocumented(call.module, answer)
         assert not unknown, f"the RETURN of {call.module} has no {', '.join(unknown)}"
+        _require_valid(call, answer)
     return answers
+
+
+def _require_valid(call: Call, answer: Mapping[str, Any]) -> None:
+    """Check what programs of others read by its published schema: results, and the journal."""
+    schema = _SCHEMAS.get(call.module)
+    if schema and not answer["failed"]:
+        assert not problems(schema, answer)
+    journal = Path(call.args.get("journal") or "/no/journal")
+    if journal.is_file():
+        for line in journal.read_text(encoding="utf-8").splitlines():
+            assert not problems("journal", json.loads(line))
 
 
 @cache

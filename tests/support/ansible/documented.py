@@ -25,7 +25,7 @@ _OPEN = {"journal_info": "events"}
 
 def undocumented(module: str, answer: Mapping[str, Any]) -> list[str]:
     """Return the values of an answer that the documentation of the module does not have, as paths."""
-    documented = _returned(module)
+    documented = returned(module)
     known = {*documented, *_OF_ANSIBLE, *(_OF_PATH if "path" in answer else ())}
     unknown = {name for name in answer if name not in known}
     inner = {
@@ -46,7 +46,8 @@ def _unknown(values: Mapping[str, Any], documented: Mapping[str, Any], path: str
 
 
 @cache
-def _returned(module: str) -> Mapping[str, Any]:
+def returned(module: str) -> Mapping[str, Any]:
+    """Return the values in the RETURN of a module, by name."""
     tree = ast.parse((PLUGINS / "modules" / f"{module}.py").read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == ["RETURN"]:
