@@ -10,7 +10,8 @@ time are in a picture. Writes build/bench-inserts.json and build/bench-inserts.s
 
 For figures to keep, run it on a machine that does nothing else. Environment: RUNS (5), TABLES (20) with 1000
 partitions on three replicas each, SECONDS (6) without a move, PHASE (10), the seconds of each load in the
-picture, PICTURE (empty; anything else draws the picture alone).
+picture, RATE (100), the inserts a second at its begin and end, PICTURE (empty; anything else draws only the
+picture).
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ TABLES = int(os.environ.get("TABLES") or 20)
 SECONDS = float(os.environ.get("SECONDS") or 6)
 TARGET = 0.005
 """The default of the option."""
+RATE = int(os.environ.get("RATE") or 100)
 MEMBERS, LATENCIES, RATES = (1, 3), (0.0, 0.002), (100, 1000)
 JVM = (*IN_SERVICE, "-XX:MaxGCPauseMillis=10")
 """With the default, 200 ms, pauses of the collector alone take longer than what is measured here."""
@@ -138,7 +140,7 @@ def reaction(pair: Pair) -> str:
 
     print(f"A move while the load rises tenfold and falls.\n{this_machine()}", flush=True)
     with inserting([member.address for member in pair.hot.members]) as inserts:
-        inserts.rate(100)
+        inserts.rate(RATE)
         time.sleep(1)
         with _sampled(pair, samples):
             mover = threading.Thread(target=run)
@@ -148,7 +150,7 @@ def reaction(pair: Pair) -> str:
                 time.sleep(_SAMPLE_SECONDS)
             time.sleep(PHASE / 2)
             begin = time.monotonic()
-            for rate in (100, 1000, 100):
+            for rate in (RATE, 10 * RATE, RATE):
                 inserts.rate(rate)
                 time.sleep(PHASE)
             end = time.monotonic()
@@ -169,7 +171,7 @@ def reaction(pair: Pair) -> str:
             Panel("parts moved per second", rates),
             Panel("insert, 99th percentile of each half second, ms", slowest),
         ],
-        [Phase(PHASE, 2 * PHASE, "1,000 inserts/s, otherwise 100")],
+        [Phase(PHASE, 2 * PHASE, f"{10 * RATE:,} inserts/s, otherwise {RATE:,}")],
     )
 
 
@@ -201,7 +203,9 @@ def _print_reaction(rates: Sequence[tuple[float, float]], inserts: Sequence[Sequ
     """
     halves = [(PHASE / 2, PHASE), (1.5 * PHASE, 2 * PHASE), (2.5 * PHASE, 3 * PHASE)]
     steady = [median(rate for at, rate in rates if begin <= at < end) for begin, end in halves]
-    for name, rate, took in zip(("100/s", "1,000/s", "100/s again"), steady, inserts, strict=True):
+    for name, rate, took in zip(
+        (f"{RATE:,}/s", f"{10 * RATE:,}/s", f"{RATE:,}/s again"), steady, inserts, strict=True
+    ):
         print(
             f"{name:<12}{rate:>8,.0f} parts/s in its second half; an insert {median(took):.1f} ms,"
             f" 99th percentile {_p99(took):.1f} ms"
