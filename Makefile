@@ -39,7 +39,7 @@ RUN_SPARK := PYTHONPATH=build/collections:build/spark:roles/partition_classify/f
 YAMLLINT := {extends: default, rules: {line-length: disable}}
 
 # What `make bench WHAT=…` and the like can do. The first one is the default.
-KINDS_bench := patched twin servers root reading daily inserts audit effect growth modern scale keeper start
+KINDS_bench := patched twin servers root reading daily fleet inserts audit effect growth modern scale keeper start
 KINDS_compat := cores pythons
 KINDS_demo := patched twin record
 KINDS_explore := patched twin
@@ -141,7 +141,7 @@ ladder: setup ## Run the twin tests on servers of every version: RUNGS="22.12 23
 
 # The head of each file in tests/benchmark/ lists its variables: RUNS, PARTITIONS, SHARD_PATHS, ROWS, …
 .PHONY: bench
-bench: setup ## Measure on this machine: WHAT=patched|twin|servers|root|reading|daily|inserts|audit|effect|growth|modern|scale|keeper|start
+bench: setup ## Measure on this machine: WHAT=patched|twin|servers|root|reading|daily|fleet|inserts|audit|effect|growth|modern|scale|keeper|start
 	$(RUN_SPARK) tests/benchmark/bench_$(call kind,bench).py
 
 # WHAT=record makes tests/demo/recorded anew: the znodes that the demo shows where it has no servers.

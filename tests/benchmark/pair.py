@@ -203,18 +203,20 @@ class Pair:
         partitions: Sequence[tuple[str, str]],
         *,
         latency_target: float = 0.0,
+        processes: int = 1,
         hosts: Mapping[str, Sequence[str]] | None = None,
     ) -> Callable[[], DailyRun]:
         """Plan to move partitions of many shard paths, sorted; return what does so, in a new process.
 
-        latency_target: option of the module, in seconds; 0 for full speed. hosts: other addresses of hot and
-        cold than those of their members.
+        latency_target, processes: options of the module; a target of 0 is full speed. hosts: addresses of hot
+        and cold in place of those of their members.
 
         That raises RuntimeError where not all of them are moved.
         """
         arguments = {
             **self._plan_arguments(partitions),
             "latency_target": latency_target,
+            "processes": str(processes),
             **{name: {"hosts": [*each]} for name, each in (hosts or {}).items()},
         }
 
