@@ -4,9 +4,9 @@
 
 """Measures a move of many large shard paths at full speed, in one process and in several.
 
-Prints each rate as a share of that of a client which only sends the requests of such a move. For figures to keep,
-run it on a machine that does nothing else. Environment: SHARD_PATHS (20), PARTITIONS (1000) of one part in each,
-on three replicas; PROCESSES (2); RUNS (5).
+Prints each rate as a share of that of a client which only sends the requests of such a move. For figures to
+keep, run it on a machine that does nothing else. Environment: SHARD_PATHS (20), PARTITIONS (1000) of one part in
+each, on three replicas; PROCESSES (2); RUNS (5).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
             cpu = Spread.of(10_000 * taken / parts for _seconds, taken in runs)
             print(
                 f"{f'the move, processes {processes}':<34}{rate:,.0f} parts/s,"
-                f" {rate.median / alone.median:.0%} of that, {cpu:.2f} CPU seconds of the client for 10,000 parts",
+                f" {rate.median / alone.median:.0%} of that; CPU of the client: {cpu:.2f} s for 10,000 parts",
                 flush=True,
             )
 
