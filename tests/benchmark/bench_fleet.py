@@ -5,8 +5,8 @@
 """Measures a move of many large shard paths at full speed, in one process and in several.
 
 Prints each rate as a share of that of a client which only sends the requests of such a move. For figures to
-keep, run it on a machine that does nothing else. Environment: SHARD_PATHS (20), PARTITIONS (1000) of one part in
-each, on three replicas; PROCESSES (2); RUNS (5).
+keep, run it on a machine that does nothing else. Environment: SHARD_PATHS (20), PARTITIONS (1000) of one part
+in each, on three replicas; PROCESSES (2); RUNS (5).
 """
 
 from __future__ import annotations
