@@ -6,13 +6,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars import Hold
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import ShardAudit
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
+    Row,
+    ShardAudit,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.judge import Verdict
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.report import (
     AuditReport,
     UnsafeReplica,
@@ -33,7 +40,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `(partmove_\w+)` \| (.*?) ?\| .+ \|$", PAGE, flags=re.MULTILINE)
-PATCHED = AuditReport([ShardAudit("/t", ())]).metrics(0.0) + AuditReport(
+LOST = Row("/t", "1", "r1", Verdict(FindingKind.UNREGISTERED, ("1_0_0_0",)))
+PATCHED = AuditReport([ShardAudit("/t", (LOST,), written_by_another=("1",))]).metrics(0.0) + AuditReport(
     [ShardAudit("/u", (), "unreadable")]
 ).metrics(0.0)
 LASTING = TwinAudit(
@@ -47,6 +55,8 @@ TWIN = TwinAuditReport([LASTING]).metrics(0.0) + TwinAuditReport([TwinAudit("/u"
     0.0
 )
 GUARD = re.sub(r"^ +", "", (ROOT / "playbooks" / "guard.yml").read_text(encoding="utf-8"), flags=re.MULTILINE)
+RULES = (ROOT / "docs" / "reference" / "prometheus" / "partmove.rules.yml").read_text(encoding="utf-8")
+GRAFANA = (ROOT / "docs" / "reference" / "prometheus" / "grafana-dashboard.json").read_text(encoding="utf-8")
 DASHBOARD = (ROOT / "docs" / "operate" / "guard.md").read_text(encoding="utf-8")
 
 
@@ -69,17 +79,36 @@ def test_the_page_has_every_metric_in_its_order_and_no_other() -> None:
 
 def test_dashboard_and_alerts_use_metrics_and_kinds_that_exist() -> None:
     known = {name for name, _ in ROWS}
-    alerts = PAGE.split("## Alerts")[1]
-    for text in (DASHBOARD, alerts):
+    for text in (DASHBOARD, RULES, GRAFANA):
         used = set(re.findall(r"\b(partmove_(?:twin_)?(?:audit|guard)_\w+)", text))
         metrics = {each for each in used if not each.startswith(("partmove_guard_", "partmove_audit_page"))}
         assert len(metrics) > 5
         assert metrics <= known
     kinds = {kind.value for kind in TwinKind}
-    named = re.findall(r'partmove_twin_audit_\w+\{kind(?:=~|!~|!=|=)"([^"]+)"', f"{alerts}{DASHBOARD}")
+    named = re.findall(r'partmove_twin_audit_\w+\{kind(?:=~|!~|!=|=)"([^"]+)"', f"{RULES}{DASHBOARD}")
     assert {each for text in named for each in text.replace("\\", "").split("|")} <= kinds
     unfinished = {kind.value for kind in TwinKind if kind.is_begun}
     assert unfinished < set(next(each for each in named if "recorded" in each).split("|"))
+
+
+def test_the_page_lists_the_alerts_of_the_rules() -> None:
+    rules = [rule for group in yaml.safe_load(RULES)["groups"] for rule in group["rules"]]
+    assert all(rule["annotations"]["summary"] for rule in rules)
+    listed = re.findall(r"^\| `(Partmove\w+)` \|", PAGE, flags=re.MULTILINE)
+    assert listed == [rule["alert"] for rule in rules]
+
+
+def test_panels_of_the_dashboard_have_titles_and_queries_and_do_not_overlap() -> None:
+    panels = json.loads(GRAFANA)["panels"]
+    assert all(panel["title"] and all(each["expr"] for each in panel["targets"]) for panel in panels)
+    places = [
+        (x, y)
+        for each in (panel["gridPos"] for panel in panels)
+        for x in range(each["x"], each["x"] + each["w"])
+        for y in range(each["y"], each["y"] + each["h"])
+    ]
+    assert len(places) == len(set(places))
+    assert max(x for x, _y in places) < 24
 
 
 @pytest.mark.parametrize(("metric", "labels"), ROWS, ids=[name for name, _ in ROWS])

@@ -179,8 +179,13 @@ class Findings(Generic[RowT, KindT]):
         at = (Sample(round(now, 3)),)
         yield Family(
             f"{self.prefix}_drift",
-            f"Inconsistent {self.counted}, by shard path and kind.",
+            f"Inconsistent {self.counted}, by shard path and kind; without those that are 0.",
             tuple(self._drift()),
+        )
+        yield Family(
+            f"{self.prefix}_inconsistent",
+            f"Inconsistent {self.counted} of all shard paths, by kind.",
+            tuple(self._inconsistent()),
         )
         yield from self.urgent_families()
         yield Family(
@@ -210,11 +215,18 @@ class Findings(Generic[RowT, KindT]):
         return f"{self.counted[0].upper()}{self.counted[1:]}"
 
     def _drift(self) -> Iterator[Sample]:
+        # A cluster has thousands of shard paths, and each kind would be a series of each of them.
         for audit in self._audits:
             counted = Counter(row.verdict.kind for row in audit.rows if _is_drift(row))
             for kind in self._kinds:
-                if kind.is_inconsistent and not audit.unjudged:
+                if counted[kind] and not audit.unjudged:
                     yield Sample(counted[kind], (("shard_path", audit.shard_path), ("kind", kind.value)))
+
+    def _inconsistent(self) -> Iterator[Sample]:
+        counted = Counter(row.verdict.kind for row in self.findings if _is_drift(row))
+        for kind in self._kinds:
+            if kind.is_inconsistent:
+                yield Sample(counted[kind], (("kind", kind.value),))
 
 
 def _is_drift(row: AnyRow) -> bool:

@@ -203,6 +203,7 @@ class AuditReport(Findings[Row, FindingKind]):
             tuple(
                 Sample(len(each.written_by_another), (("shard_path", each.shard_path),))
                 for each in self._judged
+                if each.written_by_another
             ),
         )
 

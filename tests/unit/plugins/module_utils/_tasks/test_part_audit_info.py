@@ -338,14 +338,16 @@ def test_copies_left_are_a_finding_that_can_wait_for_two_days() -> None:
     result = audit(bench)
     assert [(row["kind"], row["can_wait"]) for row in result["findings"]] == [("copies_left", True)] * 2
     assert (result["drifted"], result["complete"]) == (False, True)
-    drift = parsed(result["metrics"])["partmove_audit_drift"]
-    assert drift[("shard_path", PATH), ("kind", "copies_left")] == 0
+    metrics = parsed(result["metrics"])
+    assert metrics["partmove_audit_drift"] == {}
+    assert metrics["partmove_audit_inconsistent"][("kind", "copies_left"),] == 0
     bench.clock.sleep(2 * 86_400)
     result = audit(bench)
     assert [(row["kind"], row["can_wait"]) for row in result["findings"]] == [("copies_left", False)] * 2
     assert result["drifted"]
-    drift = parsed(result["metrics"])["partmove_audit_drift"]
-    assert drift[("shard_path", PATH), ("kind", "copies_left")] == 2
+    metrics = parsed(result["metrics"])
+    assert metrics["partmove_audit_drift"] == {(("shard_path", PATH), ("kind", "copies_left")): 2}
+    assert metrics["partmove_audit_inconsistent"][("kind", "copies_left"),] == 2
 
 
 def test_a_table_given_by_name_must_exist_in_an_ensemble() -> None:

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.findings.findings import MOST_SHOWN
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.findings.metrics import Sample
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
     Row,
     ShardAudit,
@@ -190,6 +191,7 @@ def test_figures() -> None:
     metrics = parsed(AuditReport([*MIXED, UNJUDGED]).metrics(NOW))
     assert list(metrics) == [
         "partmove_audit_drift",
+        "partmove_audit_inconsistent",
         "partmove_audit_restart_unsafe",
         "partmove_audit_written_by_another",
         "partmove_audit_partitions",
@@ -197,12 +199,12 @@ def test_figures() -> None:
         "partmove_audit_complete",
         "partmove_audit_timestamp_seconds",
     ]
-    drift = metrics["partmove_audit_drift"]
     kinds = [kind.value for kind in FindingKind if kind.is_inconsistent]
-    assert list(drift) == [
-        (("shard_path", path), ("kind", kind)) for path in (HITS, VISITS) for kind in kinds
-    ]
-    assert {labels: figure for labels, figure in drift.items() if figure} == {
+    assert metrics["partmove_audit_inconsistent"] == {
+        (("kind", kind),): {"ghost": 1, "unregistered": 2, "registered_for_another": 1}.get(kind, 0)
+        for kind in kinds
+    }
+    assert metrics["partmove_audit_drift"] == {
         (("shard_path", HITS), ("kind", "ghost")): 1,
         (("shard_path", VISITS), ("kind", "unregistered")): 2,
         (("shard_path", VISITS), ("kind", "registered_for_another")): 1,
@@ -213,9 +215,7 @@ def test_figures() -> None:
     assert list(metrics["partmove_audit_partitions"]) == [(("kind", kind.value),) for kind in FindingKind]
     assert sum(metrics["partmove_audit_partitions"].values()) == 6
     assert metrics["partmove_audit_unjudged"] == {(("shard_path", "/t/02/hits"),): 1}
-    assert metrics["partmove_audit_written_by_another"] == {
-        (("shard_path", path),): 0 for path in (HITS, VISITS)
-    }
+    assert metrics["partmove_audit_written_by_another"] == {}
     assert metrics["partmove_audit_complete"] == {(): 0}
     assert metrics["partmove_audit_timestamp_seconds"] == {(): 1_795_212_900.123}
 
@@ -272,10 +272,11 @@ def test_another_tool_that_writes_is_one_urgent_line() -> None:
     assert [*AuditReport(audits[1:]).urgent()] == []
 
 
-def test_figures_of_unsafe_restarts_and_of_audited_tables() -> None:
-    unsafe, written = AuditReport([*MIXED, UNJUDGED]).urgent_families()
+def test_figures_of_unsafe_restarts_and_of_tables_that_another_tool_wrote() -> None:
+    other = ShardAudit("/t/03/hits", (), written_by_another=("201901", "201902"))
+    unsafe, written = AuditReport([*MIXED, UNJUDGED, other]).urgent_families()
     assert [sample.value for sample in unsafe.samples] == [1, 1]
-    assert [sample.value for sample in written.samples] == [0, 0]
+    assert written.samples == (Sample(2, (("shard_path", "/t/03/hits"),)),)
 
 
 def test_the_step_of_a_kind_has_the_newest_write_and_how_long_copies_stay() -> None:
