@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import logging
 import socket
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
 from typing import Any
 
-from .._partmove.errors import PartMoveError
 from .handshake import NEW_SESSION
 from .options import EnsembleOptions
+from .packages import require_packages
 from .sockets import BufferedSocket, PendingReply, WakeUpPipe, select_ready
 
 try:
@@ -85,9 +83,9 @@ def make_client(options: EnsembleOptions, log: ConnectionLog) -> Any:
     """Return a kazoo client, not started and without chroot.
 
     Raises:
-        PartMoveError: a Python package is missing.
+        PartMoveError: a Python package is missing or too old.
     """
-    _require_packages(options)
+    require_packages(options, KAZOO_IMPORT_ERROR)
     return KazooClient(
         hosts=",".join(options.hosts),
         timeout=options.session_timeout,
@@ -199,20 +197,6 @@ def _greeting(host: str, port: int) -> bytes:
         return b""
     # ZooKeeper's answer begins with a small 4-byte length.
     return b"" if answer.startswith(b"\0") else answer
-
-
-def _require_packages(options: EnsembleOptions) -> None:
-    missing = {} if KAZOO_IMPORT_ERROR is None else {"kazoo": str(KAZOO_IMPORT_ERROR)}
-    if options.auth_scheme.startswith("sasl") and find_spec("puresasl") is None:
-        missing["pure-sasl"] = "SASL needs it"
-    if options.auth_scheme == "sasl_gssapi" and find_spec("kerberos") is None:
-        missing["kerberos"] = "GSSAPI needs it"
-    if missing:
-        reasons = ", ".join(f"{name} ({reason})" for name, reason in missing.items())
-        raise PartMoveError(
-            f"{sys.executable} lacks the Python package {reasons}",
-            remedy=f"Run `{sys.executable} -m pip install {' '.join(missing)}` on this host",
-        )
 
 
 def _sasl_options(options: EnsembleOptions) -> dict[str, str] | None:

@@ -26,7 +26,7 @@ def connect(options: EnsembleOptions) -> ZooKeeperStore:
     """Connect to an ensemble, and measure its latency all the time if the options have a target for it.
 
     Raises:
-        PartMoveError: a Python package is missing.
+        PartMoveError: a Python package is missing or too old.
         EnsembleUnreachable: no host answered within the connect timeout.
         AccessDenied: the identity was rejected.
         EnsembleError: the chroot does not exist.

@@ -177,11 +177,29 @@ def test_a_wrong_sasl_password(open_store: StoreMaker, guarded: Ensemble) -> Non
         open_store(guarded.members[0].address, auth_scheme="sasl_digest_md5", auth_credential="alice:wrong")
 
 
-def test_a_python_without_kazoo(hot: Ensemble) -> None:
+PIP = f"{sys.executable} -m pip install"
+NO_KAZOO = (
+    f"{sys.executable} lacks the Python package kazoo (import of kazoo.client halted; None in sys.modules)."
+    f" Run `{PIP} kazoo` on this host."
+)
+OLD_KAZOO = (
+    f"{sys.executable} has kazoo 2.8.0, and 2.10 or later is needed. Run `{PIP} 'kazoo>=2.10'` on this host."
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ('sys.modules["kazoo.client"] = None', NO_KAZOO),
+        ('import kazoo.version; kazoo.version.__version__ = "2.8.0"', OLD_KAZOO),
+    ],
+    ids=["none", "older"],
+)
+def test_a_python_without_kazoo_or_with_an_older_one(hot: Ensemble, change: str, said: str) -> None:
     program = f"""
         import sys
-        sys.modules["kazoo.client"] = None
         sys.path[:0] = {sys.path!r}
+        {change}
         from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
         from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import EnsembleOptions
         from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
@@ -193,6 +211,4 @@ def test_a_python_without_kazoo(hot: Ensemble) -> None:
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False
     )
-    assert run.returncode == 1
-    assert f"{sys.executable} lacks the Python package kazoo" in run.stderr
-    assert f"{sys.executable} -m pip install kazoo" in run.stderr
+    assert (run.returncode, run.stderr) == (1, f"{said}\n")
