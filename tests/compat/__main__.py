@@ -21,9 +21,7 @@ def main() -> None:
     """Make what is missing. Raises CalledProcessError when that cannot be."""
     unknown = [core for core in ASKED if core not in KNOWN]
     if unknown:
-        sys.exit(
-            f"compat: there is no ansible-core {', '.join(unknown)} to test; name {', '.join(KNOWN)}"
-        )
+        sys.exit(f"compat: there is no ansible-core {', '.join(unknown)} to test; name {', '.join(KNOWN)}")
     for version in (REFUSED, *SUPPORTED):
         if version not in find_pythons():
             print(why_no_python(version))

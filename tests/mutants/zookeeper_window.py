@@ -22,9 +22,23 @@ MUTANTS: tuple[Mutant, ...] = (
     AdapterMutant(
         "requests never wait for the window",
         _WINDOW,
-        "while self._loop is not None and self._in_flight >= self._loop.size and is_connected():",
+        "while self._is_full() and is_connected():",
         "while False:",
         (f"{_TESTS}::test_two_requests_fit_into_a_window",),
+    ),
+    AdapterMutant(
+        "what is on the network counts in the window",
+        _WINDOW,
+        "self._in_flight >= self._loop.size + self._on_the_way",
+        "self._in_flight >= self._loop.size",
+        (f"{_TESTS}::test_what_is_on_the_network_fits_besides",),
+    ),
+    AdapterMutant(
+        "the farther an ensemble, the more is in flight, without a bound",
+        _WINDOW,
+        "min(distance, _FARTHEST_SECONDS)",
+        "distance",
+        (f"{_TESTS}::test_the_network_holds_more_the_farther_the_ensemble_is_up_to_a_bound",),
     ),
     AdapterMutant(
         "the window grows however late answers are",

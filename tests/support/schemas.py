@@ -168,7 +168,10 @@ def _journal_field(field: Field) -> Schema:
 
 def _report() -> Schema:
     schema = _of_type(figures.ReportFigures)
-    versions: Mapping[str, Schema] = {"format": {"const": figures.FORMAT}, "version": {"const": figures.VERSION}}
+    versions: Mapping[str, Schema] = {
+        "format": {"const": figures.FORMAT},
+        "version": {"const": figures.VERSION},
+    }
     return _object({**versions, **schema["properties"]})
 
 

@@ -20,10 +20,11 @@ from .four_letters import ask_member
 from .options import EnsembleOptions
 from .session import Session
 from .strain import PULSE_SECONDS, MemberState, Strain
-from .window import RequestWindow, ops_of_each
-from .wire import Sync, wire_path
+from .window import RequestWindow, ops_of_each, ops_on_the_way
+from .wire import Exists, Request, Sync, wire_path
 
 _FIRST_LATENCIES = 5
+_FIRST_READS = 3
 _LOOP_SECONDS = 0.05
 """Interval of the timed requests while the window of the run follows them."""
 _SECONDS_BETWEEN_POLLS = 3.0
@@ -63,14 +64,17 @@ class EnsembleWatch:
         self._ended = threading.Event()
         self._guard = threading.Lock()
         try:
-            first = [self._pulse() for _each in range(_FIRST_LATENCIES)]
+            first = [self._pulse(self._sync) for _each in range(_FIRST_LATENCIES)]
             self._strain = Strain(options.name, first, allowed)
         except BaseException:
             self._session.close()
             raise
         self._window = window if target else None
         if self._window is not None:
-            self._window.follow(LatencyLoop(first, target, ops_of_each(processes)))
+            self._window.follow(
+                LatencyLoop(first, target, ops_of_each(processes)),
+                ops_on_the_way(self._distance(), processes),
+            )
         self._members: dict[str, MemberState] = {}
         if members:
             self._query_members(options.hosts)
@@ -92,7 +96,7 @@ class EnsembleWatch:
     def _run(self) -> None:
         polled = judged = time.monotonic()
         while not self._ended.wait(PULSE_SECONDS if self._window is None else _LOOP_SECONDS):
-            seconds = self._pulse()
+            seconds = self._pulse(self._sync)
             if self._window is not None:
                 self._window.measured(seconds)
             now = time.monotonic()
@@ -104,11 +108,16 @@ class EnsembleWatch:
                 self._query_members(tuple(self._members))
                 polled = now
 
-    def _pulse(self) -> float:
-        """Return the latency of a sync; without an answer, the time until the failure."""
+    def _distance(self) -> float:
+        """Return the seconds to a member and back: a member answers a read alone, and without its disk."""
+        read = Exists(wire_path("", "/"))
+        return min(self._pulse(read) for _each in range(_FIRST_READS))
+
+    def _pulse(self, request: Request) -> float:
+        """Return the latency of a request; without an answer, the time until the failure."""
         self._asked = begin = time.monotonic()
         try:
-            self._session.ask(self._sync)
+            self._session.ask(request)
         except PartMoveError:
             # The run itself meets and reports the same failure.
             pass

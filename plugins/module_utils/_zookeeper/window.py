@@ -24,6 +24,9 @@ LEAST_OPS = 64
 _FIRST_OPS = 200
 _LEAST_OPS_EACH = 16
 """The smallest window of one of several processes."""
+_OPS_PER_SECOND = 10_000
+"""Operations a second that any ensemble carries out beside its other work."""
+_FARTHEST_SECONDS = 0.02
 _MOST_SECONDS = 5.0
 _POLL_SECONDS = 0.1
 
@@ -37,15 +40,27 @@ def ops_of_each(processes: int) -> Sizes:
     return Sizes(first=max(least, _FIRST_OPS // processes), least=least, most=MOST_OPS // processes)
 
 
+def ops_on_the_way(distance: float, processes: int) -> int:
+    """Return how many operations each of so many processes of one run may have on the network besides.
+
+    They delay nobody: no server has them yet, or has them any more. Without them, a small window at a far
+    ensemble would wait for the network alone.
+
+    distance: seconds from a request to its answer, of an ensemble that has nothing to do.
+    """
+    return int(_OPS_PER_SECOND * min(distance, _FARTHEST_SECONDS) / processes)
+
+
 class RequestWindow:
     """The operations in flight over all sessions with one ensemble; without a limit at first.
 
-    A request may start while any of the window is free. So a large request never waits for ever, and the
-    window is exceeded by less than one request.
+    The limit is the size of a loop, and what is on the network besides. A request may start while any of this
+    is free. So a large request never waits for ever, and the limit is exceeded by less than one request.
     """
 
     def __init__(self) -> None:
         self._loop: LatencyLoop | None = None
+        self._on_the_way = 0
         self._in_flight = self._most_in_flight = 0
         self._changed = threading.Condition()
 
@@ -54,15 +69,15 @@ class RequestWindow:
         """Operations that one request should have: half of the window, so that two requests are in flight."""
         return MOST_OPS if self._loop is None else int(self._loop.size / 2)
 
-    def follow(self, loop: LatencyLoop) -> None:
-        """Have the size that a control loop gives from now on."""
-        self._loop = loop
+    def follow(self, loop: LatencyLoop, on_the_way: int = 0) -> None:
+        """Have the size that a control loop gives from now on, and so many operations more."""
+        self._loop, self._on_the_way = loop, on_the_way
 
     def measured(self, latency: float) -> None:
         """Adapt to a measured latency in seconds."""
         with self._changed:
             if self._loop is not None:
-                self._loop.add(latency, self._most_in_flight)
+                self._loop.add(latency, max(0, self._most_in_flight - self._on_the_way))
                 self._most_in_flight = self._in_flight
                 self._changed.notify_all()
 
@@ -74,7 +89,7 @@ class RequestWindow:
         """
         deadline = time.monotonic() + _MOST_SECONDS
         with self._changed:
-            while self._loop is not None and self._in_flight >= self._loop.size and is_connected():
+            while self._is_full() and is_connected():
                 if time.monotonic() >= deadline:
                     break
                 self._changed.wait(_POLL_SECONDS)
@@ -86,3 +101,6 @@ class RequestWindow:
         with self._changed:
             self._in_flight -= ops
             self._changed.notify_all()
+
+    def _is_full(self) -> bool:
+        return self._loop is not None and self._in_flight >= self._loop.size + self._on_the_way

@@ -73,6 +73,13 @@ def test_the_window_follows_the_latency_of_the_ensemble(
         wait_for(grows)
 
 
+def test_a_far_ensemble_has_more_in_flight(hot: Ensemble, open_store: StoreMaker, chroot: str) -> None:
+    with ZooKeeperProxy(hot.members[0].address) as proxy:
+        proxy.slow(0.03)
+        far = open_store(proxy.address, chroot=chroot, latency_target=TARGET)
+        assert far.window._on_the_way == 200
+
+
 def test_a_store_without_a_target_has_no_limit(store: ZooKeeperStore) -> None:
     assert store.window.ops_at_once >= MOST_OPS
 

@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.window im
     MOST_OPS,
     RequestWindow,
     ops_of_each,
+    ops_on_the_way,
 )
 
 USUAL, TARGET = 0.001, 0.005
@@ -26,10 +27,10 @@ def new_loop() -> LatencyLoop:
     return LatencyLoop([USUAL] * 5, TARGET, ops_of_each(1))
 
 
-def window_of(ops: float) -> RequestWindow:
+def window_of(ops: float, on_the_way: int = 0) -> RequestWindow:
     window, loop = RequestWindow(), new_loop()
     loop.size = ops
-    window.follow(loop)
+    window.follow(loop, on_the_way)
     return window
 
 
@@ -71,6 +72,32 @@ def test_a_request_larger_than_the_window_may_start_once_there_is_room() -> None
     with in_a_thread(lambda: window.enter(5000)) as second:
         assert is_waiting(second)
         window.leave(5000)
+
+
+def test_what_is_on_the_network_fits_besides() -> None:
+    window = window_of(100, on_the_way=200)
+    # Requests are no larger for it: a server has to carry out each of them at once.
+    assert window.ops_at_once == 50
+    for _each in range(6):
+        window.enter(50)
+    with in_a_thread(lambda: window.enter(1)) as waiting:
+        assert is_waiting(waiting)
+        window.leave(50)
+
+
+def test_a_window_of_which_the_network_holds_everything_does_not_grow() -> None:
+    window = window_of(100, on_the_way=200)
+    window.enter(249)
+    window.measured(USUAL)
+    assert window.ops_at_once == 50
+    window.enter(1)
+    window.measured(USUAL)
+    assert window.ops_at_once > 50
+
+
+def test_the_network_holds_more_the_farther_the_ensemble_is_up_to_a_bound() -> None:
+    assert [ops_on_the_way(each, 1) for each in (0.0002, 0.002, 0.02, 0.2)] == [2, 20, 200, 200]
+    assert ops_on_the_way(0.02, 4) == 50
 
 
 def test_a_window_that_grows_lets_requests_start() -> None:
