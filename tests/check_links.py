@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Check the relative links of all pages, such as README.md, roles and docs/: files, pictures and headings exist.
+"""Check the relative links of all pages: of README.md, roles, docs/. Files, pictures and headings exist.
 
 Addresses of other sites are not checked. Anchors are those that GitHub gives to headings.
 """
