@@ -27,6 +27,8 @@ KEEPER_TESTS := tests/integration/modules $(wildcard tests/integration/test_twin
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 COLLECTION := build/collections/ansible_collections/olap/partmove
 SPARK_PACKAGE := build/spark/olap_partmove
+# The programs of requirements-checks.txt.
+CHECKS := build/checks/bin
 # The program that `make setup` installs, or else one that is installed for `make build` alone.
 GALAXY := $(or $(wildcard $(BIN)/ansible-galaxy),build/galaxy/bin/ansible-galaxy)
 TRACKED := $(wildcard $(shell git ls-files 2>/dev/null))
@@ -81,6 +83,10 @@ lint: setup importer ## Check style, types, links, documentation, playbooks and 
 	$(BIN)/yamllint --strict --config-data '$(YAMLLINT)' changelogs
 	$(BIN)/python tests/check_links.py
 	$(BIN)/python tests/check_docs.py
+	$(CHECKS)/reuse lint --quiet || $(CHECKS)/reuse lint
+	$(CHECKS)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(CHECKS)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(CHECKS)/zizmor --offline --quiet .github
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ansible-lint --offline --profile production
 
 .PHONY: sanity
@@ -188,19 +194,19 @@ changelog: setup ## Write CHANGELOG.md as it would be if this were released now
 	    PATH="$(CURDIR)/$(BIN):$$PATH" antsibull-changelog release
 	@cp build/changelog/ansible_collections/olap/partmove/CHANGELOG.md .
 
-# What Galaxy does with an archive that is published there. Its packages do not go together with those of .venv.
+# What Galaxy does with an archive that is published there.
 .PHONY: importer
-importer: build/importer.stamp build ## Check the archive as Galaxy does when it is published
-	@PATH="$(CURDIR)/build/importer/bin:$$PATH" build/importer/bin/python -m galaxy_importer.main \
+importer: build/checks.stamp build ## Check the archive as Galaxy does when it is published
+	@PATH="$(CURDIR)/$(CHECKS):$$PATH" $(CHECKS)/python -m galaxy_importer.main \
 	    build/dist/olap-partmove-$(shell sed -n 's/^version: //p' galaxy.yml).tar.gz > build/importer.log 2>&1 || \
 	    { cat build/importer.log; exit 1; }
 	@tail -1 build/importer.log
 
-build/importer.stamp: requirements-importer.txt
+build/checks.stamp: requirements-checks.txt
 	@mkdir -p build
 	$(PYTHON_IS_RECENT)
-	@$(PYTHON) -m venv build/importer
-	@build/importer/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements-importer.txt
+	@$(PYTHON) -m venv build/checks
+	@$(CHECKS)/pip install --quiet --disable-pip-version-check --no-compile -r requirements-checks.txt
 	@touch $@
 
 .PHONY: release
