@@ -65,6 +65,8 @@ def rendered(result: dict[str, Any]) -> str:
         partmove_audit_result=result,
         partmove_audit__style=STYLE,
         partmove_audit__as_of="2026-11-22T07:00:00Z",
+        partmove_audit_hot={"hosts": ["zk1:2181", "zk2:2181"], "chroot": "/apps"},
+        partmove_audit_cold={"hosts": ["coldzk1:2181"]},
         **VARIABLES,
     )
 
@@ -120,6 +122,22 @@ def large(name: str = "") -> str:
     )
     unjudged = ShardAudit(f"/clickhouse/tables/02/hits{name}", (), f"Runs meet elsewhere{name}.")
     return page_of(every_kind(f"/clickhouse/tables/01/hits{name}"), busy, unjudged)
+
+
+def test_page_names_its_ensembles_the_command_of_a_repair_and_where_tables_are() -> None:
+    text = large()
+    words = Page(text).words
+    assert "Audit of partitions of zk1:2181, zk2:2181/apps, 2026-11-22" in words
+    assert "coldzk1:2181" in words
+    command = "ansible-playbook olap.partmove.repair -e @vars.yml -e partmove_repair_kind={} --check"
+    assert command.format("unregistered") in words
+    # No module repairs it.
+    # No module repairs it.
+    assert command.format("unlike_disk") not in words
+    links = [each["href"] for each in Page(text).named("a")]
+    assert links == ["#path1", "#path2"]
+    assert {each.get("id") for each in Page(text).named("h2")} > {each[1:] for each in links if each}
+    assert "<nav" not in page_of(every_kind("/clickhouse/tables/01/hits"))
 
 
 def test_page_needs_nothing_else_and_says_what_it_is() -> None:

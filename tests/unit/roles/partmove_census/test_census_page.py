@@ -49,6 +49,7 @@ def page_of(tree: ZnodeTree, answers: list[ServerAnswer] | None = None, denied: 
         partmove_census_result=result_of(census, CensusLimits(), NOW, answers),
         partmove_census__most_rows=MOST_ROWS,
         partmove_census__style=STYLE,
+        partmove_census_hot={"hosts": ["zk1:2181", "zk2:2181"], "chroot": "/apps"},
     )
 
 
@@ -70,6 +71,10 @@ def test_gain_by_age_comes_first() -> None:
     words = " ".join("".join(Page(page_of(tree)).words).split())
     assert "the most that moves of cold partitions can take out: 30 days 2 (" in words
     assert words.index(", 90 days 1 (") < words.index(", 365 days 0 (0.0 %).") < words.index("As of")
+
+
+def test_page_names_its_ensemble() -> None:
+    assert "What fills the ensemble zk1:2181, zk2:2181/apps, 20" in page_of(ZnodeTree())
 
 
 def test_page_needs_nothing_else_and_says_what_it_is() -> None:
