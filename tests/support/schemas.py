@@ -14,8 +14,8 @@ import json
 import sys
 import types
 import typing
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.ev
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan import lines as plan
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.records import COUNT, TEXT
-from partition_classify.report import figures
 from role_readmes import markdown
 from support.ansible.documented import returned
 
@@ -48,7 +47,7 @@ _SHA_256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 @cache
 def validator(name: str) -> Draft202012Validator:
     """Return the validator of a schema in `FOLDER`, such as "plan"."""
-    return Draft202012Validator(made()[name])
+    return Draft202012Validator(schema(name))
 
 
 def problems(name: str, value: object) -> list[str]:
@@ -58,36 +57,20 @@ def problems(name: str, value: object) -> list[str]:
 
 
 @cache
-def made() -> Mapping[str, Schema]:
-    """Return all schemas by name."""
+def schema(name: str) -> Schema:
+    """Return a schema by its name. Raises KeyError for a name that is not in `NAMES`."""
+    title, make = _MADE[name]
     return {
-        "plan": _named("plan", "A line of a plan file: the header, then rows", _plan()),
-        "journal": _named("journal", "A line of a journal", _journal()),
-        "report": _named("report", "report.json of a classification", _report()),
-        "census": _named("census", "The file partmove_census_json", _result("census_info")),
-        "audit-patched": _named(
-            "audit-patched",
-            "The file partmove_audit_json of patched servers",
-            _result("part_audit_info"),
-        ),
-        "audit-twin": _named(
-            "audit-twin", "The file partmove_audit_json of cold twins", _result("twin_audit_info")
-        ),
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"{_ADDRESS}/{name}.json",
+        "title": title,
+        **make(),
     }
 
 
 def text_of(name: str) -> str:
     """Return the content of the file of a schema."""
-    return json.dumps(made()[name], indent=2, ensure_ascii=False) + "\n"
-
-
-def _named(name: str, title: str, schema: Schema) -> Schema:
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"{_ADDRESS}/{name}.json",
-        "title": title,
-        **schema,
-    }
+    return json.dumps(schema(name), indent=2, ensure_ascii=False) + "\n"
 
 
 def _object(properties: Mapping[str, Schema], optional: Sequence[str] = ()) -> Schema:
@@ -167,12 +150,15 @@ def _journal_field(field: Field) -> Schema:
 
 
 def _report() -> Schema:
-    schema = _of_type(figures.ReportFigures)
+    # Not every program of the tests has the Spark job in its path.
+    from partition_classify.report import figures  # noqa: PLC0415
+
+    found = _of_type(figures.ReportFigures)
     versions: Mapping[str, Schema] = {
         "format": {"const": figures.FORMAT},
         "version": {"const": figures.VERSION},
     }
-    return _object({**versions, **schema["properties"]})
+    return _object({**versions, **found["properties"]})
 
 
 def _of_type(hint: Any) -> Schema:
@@ -203,14 +189,14 @@ def _documented(value: Mapping[str, Any]) -> Schema:
     names = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object"}
     description = value["description"]
     text = markdown(description if isinstance(description, str) else " ".join(description))
-    schema: Schema
+    found: Schema
     if value["type"] == "list":
-        schema = {"type": "array", "items": _element(value, names[value["elements"]])}
+        found = {"type": "array", "items": _element(value, names[value["elements"]])}
     else:
-        schema = _element(value, names[value["type"]])
+        found = _element(value, names[value["type"]])
     if "null" in text:
-        schema["type"] = [schema["type"], "null"]
-    return {"description": text, **schema}
+        found["type"] = [found["type"], "null"]
+    return {"description": text, **found}
 
 
 def _element(value: Mapping[str, Any], name: str) -> Schema:
@@ -219,10 +205,21 @@ def _element(value: Mapping[str, Any], name: str) -> Schema:
     return _object({key: _documented(each) for key, each in value["contains"].items()})
 
 
+_MADE: Mapping[str, tuple[str, Callable[[], Schema]]] = {
+    "plan": ("A line of a plan file: the header, then rows", _plan),
+    "journal": ("A line of a journal", _journal),
+    "report": ("report.json of a classification", _report),
+    "census": ("The file partmove_census_json", partial(_result, "census_info")),
+    "audit-patched": ("The file partmove_audit_json of patched servers", partial(_result, "part_audit_info")),
+    "audit-twin": ("The file partmove_audit_json of cold twins", partial(_result, "twin_audit_info")),
+}
+NAMES = tuple(_MADE)
+
+
 def main() -> int:
     """Write the files."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in made():
+    for name in NAMES:
         (FOLDER / f"{name}.json").write_text(text_of(name), encoding="utf-8")
     return 0
 

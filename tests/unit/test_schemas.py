@@ -24,10 +24,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.lines
     encode_row,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import OriginZnode
-from support.schemas import FOLDER, made, problems, text_of
+from support.schemas import FOLDER, NAMES, problems, schema, text_of
 
 LINES: Mapping[str, Mapping[str, Any]] = {
-    each["properties"]["event"]["const"]: each for each in made()["journal"]["oneOf"]
+    each["properties"]["event"]["const"]: each for each in schema("journal")["oneOf"]
 }
 _EXAMPLES = {
     "string": "text",
@@ -39,23 +39,23 @@ _EXAMPLES = {
 }
 
 
-def example_of(schema: Mapping[str, Any]) -> Any:
+def example_of(of: Mapping[str, Any]) -> Any:
     """A value that the schema accepts."""
-    if "const" in schema:
-        return schema["const"]
-    if schema["type"] == "object" and "properties" in schema:
-        return {name: example_of(each) for name, each in schema["properties"].items()}
-    return _EXAMPLES[schema.get("pattern", schema["type"])]
+    if "const" in of:
+        return of["const"]
+    if of["type"] == "object" and "properties" in of:
+        return {name: example_of(each) for name, each in of["properties"].items()}
+    return _EXAMPLES[of.get("pattern", of["type"])]
 
 
-@pytest.mark.parametrize("name", sorted(made()))
+@pytest.mark.parametrize("name", sorted(NAMES))
 def test_published_schema_is_that_of_the_code(name: str) -> None:
-    Draft202012Validator.check_schema(made()[name])
+    Draft202012Validator.check_schema(schema(name))
     assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == text_of(name), "run `make readmes`"
 
 
 def test_no_other_schema_is_published() -> None:
-    assert sorted(path.stem for path in FOLDER.iterdir()) == sorted(made())
+    assert sorted(path.stem for path in FOLDER.iterdir()) == sorted(NAMES)
 
 
 def test_every_event_has_a_schema() -> None:
