@@ -72,9 +72,9 @@ class Speed(NamedTuple):
         return start + max(shared, waiting / workers, largest)
 
 
-FULL_SPEED = Speed(0.055, 40.0, 0.0039, 18.0, 0.0015, 6.0, 0.000056, 0.0004)
+FULL_SPEED = Speed(0.24, 86.0, 0.016, 0.019, 0.012, 8.4, 0.00017, 0.0023)
 """With ``latency_target`` 0."""
-WITH_TARGET = Speed(0.055, 40.0, 0.0039, 18.0, 0.0015, 6.0, 0.00011, 0.024)
+WITH_TARGET = Speed(0.14, 99.0, 0.022, 0.097, 0.0047, 15.0, 0.00025, 0.04)
 """With the default ``latency_target`` of 5 ms."""
 
 
