@@ -72,9 +72,9 @@ class Speed(NamedTuple):
         return start + max(shared, waiting / workers, largest)
 
 
-FULL_SPEED = Speed(0.24, 86.0, 0.016, 0.019, 0.012, 8.4, 0.00017, 0.0023)
+FULL_SPEED = Speed(0.237, 86.0, 0.0162, 0.0186, 0.012, 8.44, 0.000169, 0.00225)
 """With ``latency_target`` 0."""
-WITH_TARGET = Speed(0.14, 99.0, 0.022, 0.097, 0.0047, 15.0, 0.00025, 0.04)
+WITH_TARGET = Speed(0.136, 98.9, 0.0219, 0.0967, 0.0047, 14.8, 0.000246, 0.04)
 """With the default ``latency_target`` of 5 ms."""
 
 
