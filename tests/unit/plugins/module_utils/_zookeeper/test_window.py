@@ -85,9 +85,9 @@ def test_what_is_on_the_network_fits_besides() -> None:
         window.leave(50)
 
 
-def test_a_window_of_which_the_network_holds_everything_does_not_grow() -> None:
+def test_a_window_grows_although_the_network_may_hold_all_that_is_in_flight() -> None:
     window = window_of(100, on_the_way=200)
-    window.enter(249)
+    window.enter(49)
     window.measured(USUAL)
     assert window.ops_at_once == 50
     window.enter(1)
