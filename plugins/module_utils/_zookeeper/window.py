@@ -77,8 +77,8 @@ class RequestWindow:
         """Adapt to a measured latency in seconds."""
         with self._changed:
             if self._loop is not None:
-                # What is on the way counts as used. How much that is, is an estimate: one that is too high must
-                # not keep the window small.
+                # What is on the way counts as used. How much that is, is an estimate: one that is too high
+                # must not keep the window small.
                 self._loop.add(latency, self._most_in_flight)
                 self._most_in_flight = self._in_flight
                 self._changed.notify_all()
