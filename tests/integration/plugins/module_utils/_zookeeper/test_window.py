@@ -46,11 +46,10 @@ def create_all(store: ZooKeeperStore) -> list[Outcome]:
     return store.commit((Create(name, name.encode()),) for name in NAMES)
 
 
-def grows(store: ZooKeeperStore) -> bool:
-    """Read, and return whether the window has grown meanwhile."""
-    before = store.window.ops_at_once
+def reads_with(store: ZooKeeperStore, more_than: int) -> bool:
+    """Read, and return whether requests have more operations now. A window without use would not grow."""
     data_of(store)
-    return store.window.ops_at_once > max(before, LEAST_OPS)
+    return store.window.ops_at_once > more_than
 
 
 def packets(ensemble: Ensemble) -> int:
@@ -67,11 +66,11 @@ def test_the_window_follows_the_latency_of_the_ensemble(
     with ZooKeeperProxy(hot.members[0].address) as proxy:
         store = open_store(proxy.address, chroot=chroot, latency_target=TARGET)
         create_all(store)
-        wait_for(lambda: grows(store))
+        wait_for(lambda: reads_with(store, ops_of_each(1).first // 2))
         proxy.slow(4 * TARGET)
         wait_for(lambda: store.window.ops_at_once == LEAST_OPS / 2)
         proxy.slow(0.0)
-        wait_for(lambda: grows(store))
+        wait_for(lambda: reads_with(store, LEAST_OPS))
 
 
 def test_a_far_ensemble_has_more_in_flight(hot: Ensemble, open_store: StoreMaker, chroot: str) -> None:
