@@ -46,7 +46,7 @@ def create_all(store: ZooKeeperStore) -> list[Outcome]:
     return store.commit((Create(name, name.encode()),) for name in NAMES)
 
 
-def reads_with(store: ZooKeeperStore, more_than: int) -> bool:
+def reads_with(store: ZooKeeperStore, more_than: float) -> bool:
     """Read, and return whether requests have more operations now. A window without use would not grow."""
     data_of(store)
     return store.window.ops_at_once > more_than
