@@ -78,8 +78,9 @@ def test_what_is_on_the_network_fits_besides() -> None:
     window = window_of(100, on_the_way=200)
     # Requests are no larger for it: a server has to carry out each of them at once.
     assert window.ops_at_once == 50
-    for _each in range(6):
-        window.enter(50)
+    window.enter(299)
+    assert not window._is_full()
+    window.enter(1)
     with in_a_thread(lambda: window.enter(1)) as waiting:
         assert is_waiting(waiting)
         window.leave(50)
