@@ -194,12 +194,12 @@ changelog: setup ## Write CHANGELOG.md as it would be if this were released now
 	    PATH="$(CURDIR)/$(BIN):$$PATH" antsibull-changelog release
 	@cp build/changelog/ansible_collections/olap/partmove/CHANGELOG.md .
 
-# What Galaxy does with an archive that is published there.
+# What Galaxy does with an archive that is published there. It writes its result to the working folder.
 .PHONY: importer
 importer: build/checks.stamp build ## Check the archive as Galaxy does when it is published
-	@PATH="$(CURDIR)/$(CHECKS):$$PATH" $(CHECKS)/python -m galaxy_importer.main \
-	    build/dist/olap-partmove-$(shell sed -n 's/^version: //p' galaxy.yml).tar.gz > build/importer.log 2>&1 || \
-	    { cat build/importer.log; exit 1; }
+	@cd build && PATH="$(CURDIR)/$(CHECKS):$$PATH" checks/bin/python -m galaxy_importer.main \
+	    dist/olap-partmove-$(shell sed -n 's/^version: //p' galaxy.yml).tar.gz > importer.log 2>&1 || \
+	    { cat importer.log; exit 1; }
 	@tail -1 build/importer.log
 
 build/checks.stamp: requirements-checks.txt
