@@ -237,12 +237,12 @@ waiting_copies:
       type: int
   sample: {partitions: 1, seconds: 540}
 restart_unsafe:
-  description: Replicas whose servers must not be restarted before a repair, as C(shard_path) and C(replica),
-    sorted.
+  description: Replicas whose servers must not be restarted before a repair, as C(shard_path), C(replica) and
+    C(host), sorted. C(host) is the registered name of the server's host; empty if unknown.
   returned: when the options are valid
   type: list
   elements: dict
-  sample: [{shard_path: /clickhouse/tables/01/hits, replica: r1}]
+  sample: [{shard_path: /clickhouse/tables/01/hits, replica: r1, host: ch-1-1}]
 written_by_another:
   description: Partitions that another tool wrote after the last run of this collection, as C(shard_path) and
     C(partition), sorted. Of cold, only parts with a finding are looked at, or all with O(compare_content).
@@ -290,7 +290,7 @@ summary:
   type: list
   elements: str
   sample:
-    - "DO NOT RESTART r1 (/clickhouse/tables/01/hits): unregistered in partition 20191201"
+    - "DO NOT RESTART r1 on ch-1-1 (/clickhouse/tables/01/hits): unregistered in partition 20191201"
 metrics:
   description: Findings as metrics in the text format of Prometheus, for example for the textfile collector of
     node_exporter; empty if the audit did not finish.

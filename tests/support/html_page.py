@@ -14,6 +14,12 @@ REPORT = Path(__file__).resolve().parents[2] / "roles/partition_classify/files/p
 STYLE = (REPORT / "page.css").read_text(encoding="utf-8")
 """The rules that all pages have, with all colours."""
 
+SCRIPT = (REPORT / "page.js").read_text(encoding="utf-8")
+"""The script that all pages have."""
+
+SCRIPT_DIGEST = (REPORT / "page.js.sha256").read_text(encoding="utf-8").strip()
+"""What the policy of a page names the script by."""
+
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7 * 7 }}&amp;"
 """A name that would be more than text where it is not escaped."""
 

@@ -17,12 +17,14 @@ from support.ansible.calls import PlaybookRun, run_playbook
 from support.ansible.modules import Pair
 from support.ansible.role_runs import changed, summary
 from support.exposition import parsed
-from support.html_page import Page, check_page
+from support.html_page import SCRIPT, Page, check_page
 from support.memory.tables import Table, TableOptions, build_table, days, register
 
 FIRST, *_OTHERS = days(3)
 PASSWORD = "Tr0ub4dor-and-3"
 FILES = ("json", "metrics", "page")
+UNFINISHED = "has not ended"
+"""What a page says during the next run, and after one that failed."""
 
 
 class Audits:
@@ -91,10 +93,20 @@ def test_a_sound_cluster(audits: Audits) -> None:
     assert metrics == result["metrics"]
     assert parsed(metrics)["partmove_audit_complete"] == {(): 1}
     page = audits.files["page"].read_text()
-    check_page(page)
+    check_page(page, SCRIPT)
     assert "Consistent" in Page(page).words
     assert [stat.S_IMODE(path.stat().st_mode) for path in audits.written()] == [0o644] * 3
     assert not any(path.name.startswith(".ansible_tmp") for path in audits.pair.folder.iterdir())
+
+    assert UNFINISHED not in page
+    assert "next audit due by" in page
+    failed = audits.run(shard_paths=["no path"], root=None)
+    assert failed.status == 2
+    assert UNFINISHED in audits.files["page"].read_text()
+    assert changed(audits.run(due_hours=0)) == 0
+    page = audits.files["page"].read_text()
+    assert UNFINISHED not in page
+    assert "due by" not in page
 
 
 def test_drift_fails_the_run_once_all_is_written(audits: Audits) -> None:
@@ -115,7 +127,7 @@ def test_drift_fails_the_run_once_all_is_written(audits: Audits) -> None:
     drift = parsed(audits.files["metrics"].read_text())["partmove_audit_drift"]
     assert drift[("shard_path", gone.path), ("kind", "another_replica")] == 1
     page = audits.files["page"].read_text()
-    check_page(page)
+    check_page(page, SCRIPT)
     assert gone.path in Page(page).words
     assert pair.trees() == before
 

@@ -21,7 +21,7 @@ from support.ansible.calls import PlaybookRun, run_playbook
 from support.ansible.role_runs import changed, summary
 from support.files.keeper_snapshots import KeeperSnapshotFile, write_generated_keeper
 from support.files.snapshot_files import GeneratedTree
-from support.html_page import Page, check_page
+from support.html_page import SCRIPT, Page, check_page
 from support.memory.tables import TableOptions, build_table, read_tree
 from support.servers.zookeeper import Ensemble
 
@@ -80,7 +80,7 @@ def test_a_running_ensemble_and_its_files_give_the_same(censuses: Censuses) -> N
     assert "hunter2" not in run.output
     by_session = json.loads(censuses.written["json"].read_text())
     page = censuses.written["page"].read_text()
-    check_page(page)
+    check_page(page, SCRIPT)
     assert PATH in Page(page).words
     assert [stat.S_IMODE(path.stat().st_mode) for path in censuses.written.values()] == [0o644] * 3
     assert summary(run) == by_session["summary"]

@@ -69,7 +69,11 @@ def large(name: str = NAME) -> ReportFigures:
         hot=hot,
         cold=amount(1_200),
         ensemble=EnsembleFigures(
-            hot.today.znodes + 10**6, stay + 10**6, 0.9, hot.today.snapshot_bytes + 10**8, 10**9
+            hot.today.znodes + 10**6,
+            stay + 10**6,
+            0.9,
+            hot.today.snapshot_bytes + 10**8,
+            hot.after.snapshot_bytes + 10**8,
         ),
         most_to_gain=tuple(sorted(tables, key=lambda table: -table.gained_znodes)[:10]),
         largest_tables=tables,

@@ -87,12 +87,12 @@ def size(count: int) -> str:
     """Format a number of bytes.
 
     >>> size(999), size(1_234_567)
-    ('999 B', '1.2 MB')
+    ('999 B', '1.2 MiB')
     """
-    number, units = float(count), iter(("B", "kB", "MB", "GB", "TB"))
+    number, units = float(count), iter(("B", "KiB", "MiB", "GiB", "TiB"))
     unit = next(units)
-    while number >= 1000 and unit != "TB":
-        number, unit = number / 1000, next(units)
+    while number >= 1024 and unit != "TiB":
+        number, unit = number / 1024, next(units)
     return f"{count} B" if unit == "B" else f"{number:.1f} {unit}"
 
 

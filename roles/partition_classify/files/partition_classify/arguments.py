@@ -131,6 +131,13 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         help="folder for the report of the plan: report.html, report.json, merges.sql",
     )
     group.add_argument(
+        "--report-due-hours",
+        type=_rate,
+        default=0.0,
+        metavar="HOURS",
+        help="age at which the page of the report calls itself overdue; 0 for never (default)",
+    )
+    group.add_argument(
         "--previous",
         type=Path,
         metavar="FILE",

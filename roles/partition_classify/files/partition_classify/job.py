@@ -229,7 +229,7 @@ def _write(
                 rules=rules_listed(findings.rules),
                 unread=findings.unread_section(),
             )
-            write_report(figures, all_merges(rows), arguments.report)
+            write_report(figures, all_merges(rows), arguments.report, arguments.report_due_hours)
             log_line(f"wrote the report to {arguments.report}")
     return header, history
 

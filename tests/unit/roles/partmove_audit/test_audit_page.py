@@ -6,7 +6,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import jinja2
@@ -37,6 +42,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks import twin_a
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import result_of
 from support.html_page import (
     HOSTILE,
+    SCRIPT,
+    SCRIPT_DIGEST,
     STYLE,
     Page,
     check_page,
@@ -50,8 +57,10 @@ from support.servers.chromium import show
 ROLE = Path(__file__).resolve().parents[4] / "roles" / "partmove_audit"
 TEMPLATE = (ROLE / "templates" / "audit.html.j2").read_text(encoding="utf-8")
 VARIABLES = yaml.safe_load((ROLE / "vars" / "main.yml").read_text(encoding="utf-8"))
-MOST_ROWS = VARIABLES["partmove_audit__most_rows"]
+NUMBERS = {name: value for name, value in VARIABLES.items() if isinstance(value, int)}
+MOST_ROWS = NUMBERS["partmove_audit__most_rows"]
 UNSAFE = "DO NOT RESTART these servers"
+DUE = "2026-11-23T07:00:00Z"
 
 
 def page_of(*audits: ShardAudit) -> str:
@@ -59,15 +68,18 @@ def page_of(*audits: ShardAudit) -> str:
     return rendered(result_of(audits, now=0.0))
 
 
-def rendered(result: dict[str, Any]) -> str:
+def rendered(result: dict[str, Any], due: str = DUE) -> str:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
     return environment.from_string(TEMPLATE).render(
         partmove_audit_result=result,
         partmove_audit__style=STYLE,
+        partmove_audit__script=SCRIPT,
+        partmove_audit__script_digest=SCRIPT_DIGEST,
         partmove_audit__as_of="2026-11-22T07:00:00Z",
+        partmove_audit__due=due,
         partmove_audit_hot={"hosts": ["zk1:2181", "zk2:2181"], "chroot": "/apps"},
         partmove_audit_cold={"hosts": ["coldzk1:2181"]},
-        **VARIABLES,
+        **NUMBERS,
     )
 
 
@@ -89,8 +101,10 @@ def page_of_twins(name: str = "", *kinds: TwinKind) -> str:
     return rendered(twin_audit_info.result_of([TwinAudit(path, tuple(rows), tables=tables)], 0.0))
 
 
-def audit(path: str, *rows: tuple[str, str, Verdict]) -> ShardAudit:
-    return ShardAudit(path, tuple(Row(path, *row) for row in rows))
+def audit(
+    path: str, *rows: tuple[str, str, Verdict], hosts: Mapping[str, str] = MappingProxyType({})
+) -> ShardAudit:
+    return ShardAudit(path, tuple(Row(path, *row) for row in rows), hosts=hosts)
 
 
 def every_kind(path: str) -> ShardAudit:
@@ -132,7 +146,6 @@ def test_page_names_its_ensembles_the_command_of_a_repair_and_where_tables_are()
     command = "ansible-playbook olap.partmove.repair -e @vars.yml -e partmove_repair_kind={} --check"
     assert command.format("unregistered") in words
     # No module repairs it.
-    # No module repairs it.
     assert command.format("unlike_disk") not in words
     links = [each["href"] for each in Page(text).named("a")]
     assert links == ["#path1", "#path2"]
@@ -142,7 +155,7 @@ def test_page_names_its_ensembles_the_command_of_a_repair_and_where_tables_are()
 
 def test_page_needs_nothing_else_and_says_what_it_is() -> None:
     for text in (large(), page_of()):
-        check_page(text)
+        check_page(text, SCRIPT)
 
 
 def test_names_are_text_whatever_is_in_them() -> None:
@@ -151,7 +164,7 @@ def test_names_are_text_whatever_is_in_them() -> None:
     words = Page(hostile).words
     for name in ("/clickhouse/tables/01/hits", "/clickhouse/tables/02/hits", "201912", "201912_0_0_0", "r2"):
         assert f"{name}{HOSTILE}" in words
-    assert hostile.count("<script") == 0
+    assert hostile.count("<script>") == 1
 
 
 def test_every_kind_that_was_found_is_told_with_its_way_out() -> None:
@@ -163,9 +176,91 @@ def test_every_kind_that_was_found_is_told_with_its_way_out() -> None:
 
 def test_what_must_not_be_restarted_comes_first() -> None:
     words = Page(large()).words
-    place = words.index(UNSAFE)
-    assert place < words.index("Consistent")
-    assert [each for each in words[place:] if each.startswith("r")][:2] == ["r1, r2, r3", "r2"]
+    assert words[words.index("Audit of partitions") + 2] == "Do not restart"
+    assert words.index(UNSAFE) < words.index("Consistent")
+
+
+def test_servers_that_must_not_be_restarted_are_named_by_their_hosts() -> None:
+    lost = Verdict(FindingKind.UNREGISTERED)
+    page = page_of(
+        audit("/01/hits", ("1", "r1", lost), ("1", "r2", lost), hosts={"r1": "ch-1", "r2": "ch-2"}),
+        audit("/02/hits", ("1", "r1", lost), hosts={"r1": "ch-3", "r2": "ch-4"}),
+        audit("/02/visits", ("1", "r1", lost), hosts={"r1": "ch-3"}),
+        audit("/03/visits", ("1", "r9", lost)),
+    )
+    items = re.findall(r"<li><strong>(.*?)</strong>: (.*?)</li>", page)
+    assert items == [
+        ("unknown host", "r9 of <code>/03/visits</code>"),
+        ("ch-1", "r1 of <code>/01/hits</code>"),
+        ("ch-2", "r2 of <code>/01/hits</code>"),
+        ("ch-3", "r1 of <code>/02/hits</code>, r1 of <code>/02/visits</code>"),
+    ]
+
+
+SEARCH = """
+const box = document.getElementById("findings-search");
+const tables = [...document.querySelectorAll("table.findings")];
+const shown = () => tables.map((each) => {
+  const count = [...each.tBodies[0].rows].filter((row) => !row.hidden).length;
+  const folded = each.closest("details");
+  return each.closest("section").hidden ? "-" : folded && !folded.open ? `(${count})` : `${count}`;
+}).join(" ");
+const found = [box.parentNode.hidden, shown()];
+for (const words of ["tables/01/visits set_aside", "ghost", "nowhere", ""]) {
+  box.value = words;
+  box.dispatchEvent(new Event("input"));
+  found.push(shown(), box.parentNode.querySelector("output").textContent);
+}
+parent.document.body.dataset.told = found.join("; ");
+"""
+
+
+def test_many_findings_are_folded_and_can_be_searched(tmp_path: Path) -> None:
+    page = tmp_path / "audit.html"
+    page.write_text(large(), encoding="utf-8")
+    shown = show(page, tmp_path, width=390, height=800, scheme="light", script=SEARCH)
+    assert shown.console == []
+    assert shown.told is not None
+    found = shown.told.split("; ")
+    kinds = sum(not kind.is_consistent for kind in FindingKind)
+    assert found == [
+        "false",
+        f"({kinds}) ({MOST_ROWS})",
+        "- 1",
+        f"1 of {kinds + MOST_ROWS}",
+        "1 -",
+        f"1 of {kinds + MOST_ROWS}",
+        "- -",
+        f"0 of {kinds + MOST_ROWS}",
+        f"({kinds}) ({MOST_ROWS})",
+        f"{kinds + MOST_ROWS} of {kinds + MOST_ROWS}",
+    ]
+
+
+def test_a_page_of_few_findings_is_not_folded() -> None:
+    assert "<details>" not in page_of(every_kind("/01/hits"), every_kind("/02/hits"))
+
+
+NOTICE = 'parent.document.body.dataset.told = document.querySelector("[data-due]").hidden;'
+
+
+@pytest.mark.parametrize(("year", "hidden"), [("2000", "false"), ("2990", "true")])
+def test_a_page_says_when_the_next_audit_is_overdue(tmp_path: Path, year: str, hidden: str) -> None:
+    page = tmp_path / "audit.html"
+    text = rendered(result_of([], now=0.0), f"{year}-01-01T00:00:00Z")
+    page.write_text(text, encoding="utf-8")
+    assert f"next audit due by {year}-01-01 00:00 UTC" in "".join(Page(text).words)
+    assert show(page, tmp_path, width=390, height=800, scheme="light", script=NOTICE).told == hidden
+
+
+def test_a_page_may_have_no_end() -> None:
+    page = rendered(result_of([], now=0.0), "")
+    assert "data-due=" not in page.partition("<script>")[0]
+    assert "due by" not in page
+
+
+def test_the_script_has_the_digest_that_pages_allow() -> None:
+    assert b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode() == SCRIPT_DIGEST
 
 
 def test_what_is_sound_has_no_findings_and_no_warning() -> None:
@@ -212,7 +307,7 @@ def test_page_stays_small() -> None:
 
 def test_page_about_twins_tells_every_kind_with_what_a_person_may_do() -> None:
     page = page_of_twins()
-    check_page(page)
+    check_page(page, SCRIPT)
     text = " ".join(Page(page).words)
     for kind in TwinKind:
         assert (f"{kind.means[1:]}." in text) is not kind.is_consistent

@@ -47,6 +47,7 @@ class ShardAudit(NamedTuple):
     detached: the part folders in ``detached`` of the replicas, sorted.
     seconds: how long the audit took; 0.0 if nobody measured it.
     counted: kind → number of consistent rows left out of ``rows``.
+    hosts: replica → the registered name of its server's host; empty if unknown.
     """
 
     shard_path: str
@@ -56,6 +57,7 @@ class ShardAudit(NamedTuple):
     detached: tuple[DetachedFolder, ...] = ()
     seconds: float = 0.0
     counted: Mapping[FindingKind, int] = MappingProxyType({})
+    hosts: Mapping[str, str] = MappingProxyType({})
 
     @property
     def judged(self) -> int:
@@ -94,6 +96,7 @@ def audit_shard(
         written_by_another=last.written_by_another,
         detached=last.detached,
         counted=dict(counted),
+        hosts=last.hosts,
     )
 
 

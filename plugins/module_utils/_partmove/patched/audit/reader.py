@@ -30,7 +30,7 @@ from .evidence import DiskParts, Disks
 from .names import EnsembleNames, NameSplitter, listed_names
 from .other_writers import written_by_another
 from .partitions import Partitions
-from .replicas import ListedNames, ReplicaAnswer, listed_folders
+from .replicas import ListedNames, ReplicaAnswer, listed_folders, registered_host
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class ShardEvidence:
     written_by_another: the partitions that another tool wrote after the last run.
     detached: the part folders in ``detached`` of the replicas.
     silent: replica → why its server did not answer.
+    hosts: replica → the registered name of its server's host; empty if unknown.
     """
 
     layout: ShardLayout
@@ -51,6 +52,7 @@ class ShardEvidence:
     written_by_another: tuple[str, ...] = ()
     detached: tuple[DetachedFolder, ...] = ()
     silent: Mapping[str, str] = field(default_factory=dict)
+    hosts: Mapping[str, str] = field(default_factory=dict)
 
 
 class EvidenceReader:
@@ -108,6 +110,7 @@ class EvidenceReader:
             written_by_another=written_by_another(self._hot, self._cold, self._root, partitions),
             detached=detached_folders(listed_folders(names), partitions, version),
             silent={name: each.silence for name, each in replicas.items() if each.silence},
+            hosts={name: each.host for name, each in replicas.items()},
         )
 
     def read_anywhere(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:
@@ -180,10 +183,12 @@ class EvidenceReader:
             lambda asked: self._disk(layout, asked[0].name, asked[1]), znodes, self._at_once
         )
         replicas: dict[str, ReplicaAnswer] = {}
-        for (each, _host, is_active), (disk, silence) in zip_strict(znodes, disks):
+        for (each, host, is_active), (disk, silence) in zip_strict(znodes, disks):
             # In the order of listings, for equal lists to be found.
             active, _invalid = splitter.split(() if disk is None else tuple(sorted(disk.active)))
-            replicas[each.name] = ReplicaAnswer(is_active is not None, disk, active, silence)
+            replicas[each.name] = ReplicaAnswer(
+                is_active is not None, disk, active, silence, registered_host(host)
+            )
         return replicas
 
     def _disk(self, layout: ShardLayout, replica: str, host: Znode | None) -> tuple[DiskParts | None, str]:

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...binding.owner import Owner
+from ...errors import FormatError
 from ...formats.layout import ShardLayout
+from ...formats.znode_text import ZnodeText, unescape
 from ...tree.znodes import Znode
 from .evidence import DiskParts, PartitionEvidence, ReplicaEvidence
 from .names import EnsembleNames, PartitionNames
@@ -20,12 +22,16 @@ NO_PARTITION = ""
 
 
 class ReplicaAnswer(NamedTuple):
-    """A replica in hot, with the answer of its server."""
+    """A replica in hot, with the answer of its server.
+
+    host: the name of its server's host, as registered; empty if unknown.
+    """
 
     is_active: bool
     disk: DiskParts | None
     active: PartitionNames
     silence: str
+    host: str = ""
 
 
 class ListedNames(NamedTuple):
@@ -36,6 +42,14 @@ class ListedNames(NamedTuple):
     hot: EnsembleNames
     cold: EnsembleNames
     states: Mapping[str, Znode | None]
+
+
+def registered_host(host: Znode | None) -> str:
+    """Return the host name in a ``host`` znode, for people alone; empty without a readable one."""
+    try:
+        return "" if host is None else unescape(ZnodeText(host.data, host.path).field("host: "))
+    except FormatError:
+        return ""
 
 
 def replica_evidence(names: ListedNames, partition_id: str) -> list[ReplicaEvidence]:

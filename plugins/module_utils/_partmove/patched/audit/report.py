@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from math import inf
 from typing import NamedTuple
 
@@ -32,10 +33,17 @@ _NEEDS = {
 
 
 class UnsafeReplica(NamedTuple):
-    """A replica whose server must not be restarted before a repair."""
+    """A replica whose server must not be restarted before a repair.
+
+    host: the name of the server's host, as registered; empty if unknown.
+    """
 
     shard_path: str
     replica: str
+    host: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.replica} on {self.host}" if self.host else self.replica
 
 
 class OtherWrite(NamedTuple):
@@ -104,7 +112,13 @@ class AuditReport(Findings[Row, FindingKind]):
 
     def unsafe(self) -> list[UnsafeReplica]:
         """Return the replicas with an unsafe restart: it would detach parts or lose the table; sorted."""
-        return sorted({UnsafeReplica(row.shard_path, row.replica) for row in self._unsafe_rows()})
+        hosts = {audit.shard_path: audit.hosts for audit in self._judged}
+        return sorted(
+            {
+                UnsafeReplica(row.shard_path, row.replica, hosts[row.shard_path].get(row.replica, ""))
+                for row in self._unsafe_rows()
+            }
+        )
 
     def written_by_another(self) -> list[OtherWrite]:
         """Return the partitions that another tool wrote after the last run, sorted."""
@@ -184,8 +198,9 @@ class AuditReport(Findings[Row, FindingKind]):
         by_path: defaultdict[str, list[Row]] = defaultdict(list)
         for row in self._unsafe_rows():
             by_path[row.shard_path].append(row)
+        unsafe = {path: list(each) for path, each in groupby(self.unsafe(), _shard_path_of)}
         for path, rows in sorted(by_path.items()):
-            replicas = ", ".join(sorted({row.replica for row in rows}))
+            replicas = ", ".join(map(str, unsafe[path]))
             kinds = ", ".join(dict.fromkeys(row.verdict.kind.value for row in rows))
             partitions = first_few(sorted({row.partition for row in rows}), MOST_SHOWN)
             yield f"DO NOT RESTART {replicas} ({path}): {kinds} in partition {partitions}"
@@ -230,3 +245,7 @@ def _step(kind: FindingKind, rows: Sequence[Row], audits: Sequence[ShardAudit]) 
 
 def _path_of(audit: ShardAudit) -> str:
     return audit.shard_path
+
+
+def _shard_path_of(unsafe: UnsafeReplica) -> str:
+    return unsafe.shard_path

@@ -19,6 +19,8 @@ _STEPS = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
 """Possible ends of an axis, in tenths of a power of ten."""
 _LAST_YEAR = 92
 """Position in percent up to which a year label fits into the chart."""
+_FEWEST_MONTHS = 12
+"""Number of months that the chart of ages has room for at least, so that a single bar is no slab."""
 _MOST_YEARS = 6
 """Maximum number of year labels, so that they stay readable on a phone."""
 
@@ -66,14 +68,16 @@ class ForecastChart(NamedTuple):
 
 
 def age_chart(months: Sequence[MonthFigures]) -> AgeChart:
-    """Return the bar chart of consecutive months."""
+    """Return the bar chart of consecutive months; the last one is at the right end."""
     top = round_up(max((month.znodes for month in months), default=0))
-    step = WIDTH / max(len(months), 1)
+    places = max(len(months), _FEWEST_MONTHS)
+    step = WIDTH / places
+    empty = places - len(months)
     bars = tuple(
-        Bar(round(number * step, 2), round(step * _FILLED, 2), month, _marks(month, top))
-        for number, month in enumerate(months)
+        Bar(round(place * step, 2), round(step * _FILLED, 2), month, _marks(month, top))
+        for place, month in enumerate(months, start=empty)
     )
-    return AgeChart(top, bars, _years([month.when for month in months], len(months)))
+    return AgeChart(top, bars, _years([""] * empty + [month.when for month in months], places))
 
 
 def forecast_chart(forecast: ForecastFigures) -> ForecastChart:
@@ -124,11 +128,19 @@ def _y(number: float, top: int) -> float:
 
 
 def _years(whens: Sequence[str], steps: int) -> tuple[Tick, ...]:
-    """Return labels at the first month of a year, thinned out to the maximum number."""
+    """Return labels at the first month of a year, thinned out to the maximum number.
+
+    Without such a month, the only label is that of the first month. whens: the months, empty for none.
+    """
     ticks = [
         Tick(round(100 * number / max(steps, 1), 2), when[:4])
         for number, when in enumerate(whens)
         if when.endswith("-01")
     ]
     fitting = [tick for tick in ticks if tick.place <= _LAST_YEAR]
+    if not fitting:
+        first = next((number for number, when in enumerate(whens) if when), None)
+        if first is not None:
+            place = min(_LAST_YEAR, 100 * first / max(steps, 1))
+            fitting = [Tick(round(place, 2), whens[first])]
     return tuple(fitting[:: -(-len(fitting) // _MOST_YEARS) or 1])

@@ -53,14 +53,21 @@ def _check_jinja2() -> None:
         ) from error
 
 
-def write_report(figures: ReportFigures, merges: Iterable[MergeFigures], folder: Path) -> None:
+def write_report(
+    figures: ReportFigures, merges: Iterable[MergeFigures], folder: Path, due_hours: float = 0.0
+) -> None:
     """Write all files atomically: each to a temporary name, then renamed.
 
-    merges: all merges, possibly too many for memory. Raises PlanError when writing fails.
+    merges: all merges, possibly too many for memory. due_hours: see `page.html_text`. Raises PlanError when
+    writing fails.
     """
     from .page import html_text  # noqa: PLC0415 - Jinja2 is optional, needed for the report only
 
-    contents: tuple[Iterable[str], ...] = ([html_text(figures)], [json_text(figures)], sql_lines(merges))
+    contents: tuple[Iterable[str], ...] = (
+        [html_text(figures, due_hours)],
+        [json_text(figures)],
+        sql_lines(merges),
+    )
     with file_errors_as(partial(_unwritable, folder)):
         for name, content in zip(REPORT_FILES, contents, strict=True):
             written = folder / f".{name}.new"

@@ -4,7 +4,8 @@
 
 """HTML page of a report: a single file, without network access.
 
-Its only script searches the tables; the page contains the script's digest, so browsers run no other.
+Its only script searches the tables and shows when the next page is overdue. The page contains
+the script's digest, so browsers run no other.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import calendar
 import pkgutil
 from base64 import b64encode
+from datetime import datetime, timedelta
 from hashlib import sha256
 
 import jinja2
@@ -22,15 +24,18 @@ from .figures import ReportFigures
 
 TEMPLATE = "report.html.j2"
 STYLE = "page.css"
-SCRIPT = "search.js"
+SCRIPT = "page.js"
 
 _MINUS = "\N{MINUS SIGN}"
 _SIZES = ("KiB", "MiB", "GiB", "TiB")
 _COUNTS = ("k", "M", "G")
 
 
-def html_text(figures: ReportFigures) -> str:
-    """Return the page; equal figures give equal text."""
+def html_text(figures: ReportFigures, due_hours: float = 0.0) -> str:
+    """Return the page; equal figures give equal text.
+
+    due_hours: hours after which the page calls itself overdue; 0 for never.
+    """
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -47,6 +52,7 @@ def html_text(figures: ReportFigures) -> str:
     script = _content(SCRIPT)
     return environment.from_string(_content(TEMPLATE)).render(
         figures=figures,
+        due=_due(figures.as_of, due_hours) if due_hours else None,
         ages=age_chart(figures.months),
         forecast=forecast_chart(figures.forecast) if figures.forecast else None,
         width=WIDTH,
@@ -128,6 +134,11 @@ def share_text(part: float, whole: float = 1) -> str:
     if 0 < share < 0.1:
         return "< 0.1\N{NO-BREAK SPACE}%"
     return f"{share:.1f}\N{NO-BREAK SPACE}%".replace("-", _MINUS)
+
+
+def _due(as_of: str, hours: float) -> str:
+    moment = datetime.fromisoformat(as_of) + timedelta(hours=hours)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _content(name: str) -> str:

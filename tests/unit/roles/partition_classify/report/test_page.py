@@ -15,10 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from partition_classify.report import page as page_module
 from partition_classify.report.figures import Amount, ReportFigures
 from partition_classify.report.page import (
-    SCRIPT,
     count_text,
     duration_text,
     html_text,
@@ -30,6 +28,7 @@ from partition_classify.report.page import (
 from support.classify.reports import empty, large
 from support.html_page import (
     HOSTILE,
+    SCRIPT,
     Page,
     check_page,
     check_same_elements,
@@ -39,12 +38,10 @@ from support.html_page import (
 )
 from support.servers.chromium import show
 
-SEARCHING = Path(page_module.__file__).with_name(SCRIPT).read_text(encoding="utf-8")
-
 
 @pytest.mark.parametrize("figures", [large(), empty()], ids=["large", "empty"])
 def test_page_is_self_contained(figures: ReportFigures) -> None:
-    check_page(html_text(figures), SEARCHING)
+    check_page(html_text(figures), SCRIPT)
 
 
 def test_names_are_text_whatever_is_in_them() -> None:
@@ -264,7 +261,15 @@ def test_marks_are_seen(scheme: str) -> None:
 def test_no_mark_has_another_colour() -> None:
     styles = re.findall(r"<style>(.*?)</style>", html_text(empty()), re.DOTALL)[0]
     used = re.findall(r"([^{}]+)\{[^{}]*?(?:fill|stroke|background): (var\(--[\w-]+\)|#\w+)", styles)
-    others = {"var(--page)", "var(--card)", "var(--line)", "var(--code)", "var(--good)", "#fff"}
+    others = {
+        "var(--page)",
+        "var(--card)",
+        "var(--line)",
+        "var(--code)",
+        "var(--good)",
+        "var(--drift)",
+        "#fff",
+    }
     marks = {colour for _selector, colour in used} - others
     assert marks == {f"var(--{name})" for name in MARKS}
     # What has the colour of no mark is no mark.

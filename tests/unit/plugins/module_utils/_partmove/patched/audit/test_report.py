@@ -210,7 +210,7 @@ def test_figures() -> None:
         (("shard_path", VISITS), ("kind", "registered_for_another")): 1,
     }
     assert metrics["partmove_audit_restart_unsafe"] == {
-        (("shard_path", VISITS), ("replica", replica)): 1 for replica in ("r1", "r2")
+        (("shard_path", VISITS), ("replica", replica), ("host", "")): 1 for replica in ("r1", "r2")
     }
     assert list(metrics["partmove_audit_partitions"]) == [(("kind", kind.value),) for kind in FindingKind]
     assert sum(metrics["partmove_audit_partitions"].values()) == 6
@@ -230,7 +230,9 @@ def test_a_complete_audit_is_reported_with_its_time() -> None:
 def test_names_are_escaped() -> None:
     path = '/t/a"b\\c\nd'
     metrics = parsed(AuditReport([audit(path, ("all", 'r"1', FindingKind.UNREGISTERED))]).metrics(NOW))
-    assert metrics["partmove_audit_restart_unsafe"] == {(("shard_path", path), ("replica", 'r"1')): 1}
+    assert metrics["partmove_audit_restart_unsafe"] == {
+        (("shard_path", path), ("replica", 'r"1'), ("host", "")): 1
+    }
 
 
 def test_copies_wait_for_the_last_of_them_alone() -> None:
