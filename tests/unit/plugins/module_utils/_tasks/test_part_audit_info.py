@@ -122,7 +122,7 @@ def test_a_finding() -> None:
         for replica, statements in (("r1", SQL), ("r2", []))
     ]
     assert result["restart_unsafe"] == [
-        {"shard_path": PATH, "replica": each, "host": each} for each in ("r1", "r2")
+        {"shard_path": PATH, "replica": each, "host": f"{each}.example"} for each in ("r1", "r2")
     ]
     assert result["repair_order"] == [
         {
@@ -139,7 +139,8 @@ def test_a_finding() -> None:
         }
     ]
     assert (result["drifted"], result["complete"]) == (True, True)
-    assert result["summary"][0] == f"DO NOT RESTART r1 on r1, r2 on r2 ({PATH}): unregistered in partition {DAY}"
+    hosts = "r1 on r1.example, r2 on r2.example"
+    assert result["summary"][0] == f"DO NOT RESTART {hosts} ({PATH}): unregistered in partition {DAY}"
     assert (
         parsed(result["metrics"])["partmove_audit_drift"][("shard_path", PATH), ("kind", "unregistered")] == 2
     )

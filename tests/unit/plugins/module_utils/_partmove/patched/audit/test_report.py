@@ -104,15 +104,15 @@ def test_every_kind_is_counted_also_with_nothing() -> None:
 
 
 def test_servers_that_must_not_be_restarted_are_listed_once_each() -> None:
-    assert AuditReport(MIXED).unsafe() == [(VISITS, "r1"), (VISITS, "r2")]
+    assert AuditReport(MIXED).unsafe() == [(VISITS, "r1", ""), (VISITS, "r2", "")]
     assert AuditReport(SOUND).unsafe() == []
 
 
 def test_a_part_that_blocks_a_start_is_reported_as_well() -> None:
     row = Row(HITS, "201901", "r1", Verdict(FindingKind.NOT_ON_DISK, ("201901_0_0_0",), blocks_start=True))
-    report = AuditReport([ShardAudit(HITS, (row,))])
-    assert report.unsafe() == [(HITS, "r1")]
-    assert report.summary()[0] == f"DO NOT RESTART r1 ({HITS}): not_on_disk in partition 201901"
+    report = AuditReport([ShardAudit(HITS, (row,), hosts={"r1": "ch-1", "r2": "ch-2"})])
+    assert report.unsafe() == [(HITS, "r1", "ch-1")]
+    assert report.summary()[0] == f"DO NOT RESTART r1 on ch-1 ({HITS}): not_on_disk in partition 201901"
 
 
 @pytest.mark.parametrize(
