@@ -68,8 +68,13 @@ _MEMORY: Mapping[str, Mapping[str, Share]] = {
         "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 2),
         "test_a_server_that_acts_while_an_answer_is_lost": Share(_COMBINATIONS, 3),
     },
+    f"{_PATCHED}/move/test_to_cold_interleavings.py": {
+        "test_a_server_that_acts": Share(_SAME_CLAIM, 2),
+    },
     f"{_PATCHED}/move/test_run_reconnect_interleavings.py": {
-        "test_a_server_that_acts_before_a_connection_is_lost": Share(_COMBINATIONS, 2),
+        "test_a_connection_that_is_lost": Share(_SAME_CLAIM, 2),
+        "test_a_server_that_acts_before_a_connection_is_lost": Share(_COMBINATIONS, 3),
+        "test_a_server_that_acts_before_a_run_that_brings_back_loses_a_connection": Share(_COMBINATIONS, 2),
     },
     f"{_PATCHED}/repair/test_restore_interleavings.py": {
         "test_something_else_that_happens": Share(_SAME_CLAIM, 2),
@@ -150,7 +155,12 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
             f"{_ELSEWHERE} `make demo` and the tests of roles and playbooks"
         ),
     },
-    "integration/test_twin.py": {"test_killed_run_is_taken_up": Share(_KILLS, 12)},
+    "integration/test_table_move.py": {
+        "test_rows_survive_inserts_and_merges_all_the_time": Share(
+            f"{_ELSEWHERE} test_table_root.py has a writer during killed runs, test_twin.py one during merges"
+        ),
+    },
+    "integration/test_twin.py": {"test_killed_run_is_taken_up": Share(_KILLS, 18)},
     "integration/test_twin_alter.py": {
         "test_a_change_of_columns_of_a_killed_run_is_finished": Share(
             _KILLS, stay=("25.8-2-True", "25.8-4-False")
@@ -167,7 +177,8 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
             ),
         ),
         "test_both_tables_are_renamed_and_readers_find_them": Share(_KILLS, stay=("25.8-2-True",)),
-        "test_changes_of_the_structure": Share(_SAME_CLAIM, 2),
+        "test_a_replace_of_a_killed_run_in_an_empty_partition_is_a_question": Share(_KILLS, 3),
+        "test_changes_of_the_structure": Share(_SAME_CLAIM, 3),
         "test_rows_inserted_after_a_truncate_stay": Share(_KILLS, 2),
     },
     "integration/test_twin_readers.py": {
@@ -175,8 +186,15 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
             f"{_KILLS}; test_twin_seen_once.py kills runs too"
         ),
     },
+    "integration/test_twin_repair.py": {
+        "test_eight_partitions_after_killed_runs_inserts_and_merges_end_with_every_row_once": Share(
+            f"{_MAKE} `make faults WHAT=twin`, with more of it"
+        ),
+    },
     "integration/test_twin_upgrade.py": {
-        "test_a_killed_run_is_taken_up_after_an_upgrade": Share(_KILLS, stay=("25.8-1-dropped",)),
+        "test_a_killed_run_is_taken_up_after_an_upgrade": Share(
+            f"{_KILLS}; the next run with another version has no step of its own"
+        ),
     },
 }
 _TARGETS: Mapping[str, Mapping[str, Share]] = {
