@@ -209,6 +209,10 @@ build/checks.stamp: requirements-checks.txt
 	@$(CHECKS)/pip install --quiet --disable-pip-version-check --no-compile -r requirements-checks.txt
 	@touch $@
 
+.PHONY: bill
+bill: setup build/checks.stamp build ## Make the context of the execution environment, and its bill of materials, in build
+	@$(BIN)/python tests/bill.py
+
 .PHONY: release
 release: setup ## Prepare a release, VERSION=1.2.0: version, changelog, archive and its check. Publishes nothing
 	@$(BIN)/python tests/release.py $(VERSION)
