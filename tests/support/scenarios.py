@@ -36,8 +36,7 @@ def check_scenario(name: str) -> None:
     """Run a scenario from its beginning to its end; its hosts are gone afterwards.
 
     Raises:
-        AssertionError: a task failed; it tells which one, and where the output of the scenario and the logs of
-            its hosts are.
+        AssertionError: a task failed; it tells which one, and where the output and the logs of hosts are.
     """
     log, logs = STAGING / f"{name}.log", STAGING / f"{name}.logs"
     try:
