@@ -57,7 +57,7 @@ class Parts:
         return {self.disk[name][0] for name in self.cold if name in self.disk}
 
     def wrong(self, expected: Collection[str], either: Collection[str]) -> dict[str, Collection[str]]:
-        """Return what is wrong, by kind. expected: partitions that must be cold. either: those that may be."""
+        """Return what is wrong, by kind. expected: partitions that must be cold. either: these may be."""
         active = {name for name, (_partition, is_active) in self.disk.items() if is_active}
         have = {partition for partition, is_active in self.disk.values() if is_active}
         cold = self.cold_partitions()
