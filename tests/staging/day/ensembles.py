@@ -61,8 +61,10 @@ class Parts:
         active = {name for name, (_partition, is_active) in self.disk.items() if is_active}
         have = {partition for partition, is_active in self.disk.values() if is_active}
         cold = self.cold_partitions()
+        # A partition that was brought back has copies in cold for ten minutes.
+        both = {name for name in self.hot & self.cold if self.disk.get(name, ("",))[0] not in either}
         return {
-            "in both ensembles": self.hot & self.cold,
+            "in both ensembles": both,
             "in neither ensemble": active - self.hot - self.cold,
             "not on disk": (self.hot | self.cold) - self.disk.keys(),
             "cold, and not active": (self.cold & self.disk.keys()) - active,
