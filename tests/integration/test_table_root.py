@@ -22,7 +22,7 @@ from support.ansible.whole_roots import DAYS, Root, two_shard_servers
 from support.ansible.whole_tables import Killed, dying
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.keeper.ensemble import KeeperStandIn
-from support.servers.modern.server import ModernServer, ModernShard
+from support.servers.modern.server import ModernShard
 from support.servers.replicated import wait_for
 from support.servers.slow_answer import slow_answer
 from support.servers.zookeeper import Ensemble
