@@ -1,0 +1,5 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The long day of a cluster: clients whose every answer is checked, steps, measurements, and a timeline."""
