@@ -71,13 +71,20 @@ class Clients:
 
     def _carry_out_orders(self, shard: str) -> None:
         for file in sorted((self._folder / "insert").glob("*.json")):
-            order = Order(**json.loads(file.read_text()))
+            try:
+                order = Order(**json.loads(file.read_text()))
+            except FileNotFoundError:
+                # The client of another shard has just carried it out.
+                continue
             if order.shard != shard:
                 continue
             days = [date.fromisoformat(each) for each in order.dates for _row in range(order.rows)]
             error = self._send_rows(shard, self._config.table(order.table), days, "order")
             file.unlink()
-            (self._folder / "inserted" / file.stem).write_text(error)
+            # In one go: an empty file means that all went well.
+            outcome = file.with_name(f"{file.stem}.outcome")
+            outcome.write_text(error)
+            outcome.rename(self._folder / "inserted" / file.stem)
 
     def _send_rows(self, shard: str, table: Table, days: Sequence[date], kind: str) -> str:
         with self._balancer.next(shard) as chosen:
