@@ -4,9 +4,10 @@
 
 """Lets the clients insert rows of former days into every table of every shard, and waits until they have.
 
-Usage: python -m staging.day.order FOLDER NAME --begin DAY [--partitions 80] [--rows 4] [--times 1] [--tables TABLE ...]
+Usage: python -m staging.day.order FOLDER NAME --until DAY [--partitions 80] [--rows 4] [--times 1]
+    [--tables TABLE ...]
 
-Each table gets rows in so many partitions, beginning with the one of DAY. Prints the number of inserts.
+Each table gets rows in so many partitions; the one of DAY is the newest. Prints the number of inserts.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ _LONGEST_MONTH = 31
 
 
 def orders(
-    folder: Path, begin: date, partitions: int, rows: int, tables: Collection[str] = ()
+    folder: Path, until: date, partitions: int, rows: int, tables: Collection[str] = ()
 ) -> Iterator[Order]:
     """Yield an order for each table and shard. tables: names; empty for all tables that take inserts."""
     for shard in sorted({replica.shard for replica in read_replicas(folder)}):
         for table in Config.load(folder).tables:
             if table.insert and (not tables or table.name in tables):
-                days = [f"{day}" for day in _days(table, begin, partitions)]
+                days = [f"{day}" for day in _days(table, until, partitions)]
                 yield Order(shard, table.name, days, rows)
 
 
-def _days(table: Table, begin: date, partitions: int) -> list[date]:
+def _days(table: Table, until: date, partitions: int) -> list[date]:
     """Return one day of each partition."""
     step = 1 if "%d" in table.partition else _LONGEST_MONTH
-    return [begin + timedelta(days=step * number) for number in range(partitions)]
+    return [until - timedelta(days=step * number) for number in range(partitions)]
 
 
 def place(folder: Path, name: str, order: Order) -> Path:
@@ -71,14 +72,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="staging.day.order", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("name")
-    parser.add_argument("--begin", type=date.fromisoformat, required=True)
+    parser.add_argument("--until", type=date.fromisoformat, required=True)
     parser.add_argument("--partitions", type=int, default=80)
     parser.add_argument("--rows", type=int, default=4)
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--tables", nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=600.0)
     options = parser.parse_args()
-    wanted = [*orders(options.folder, options.begin, options.partitions, options.rows, options.tables)]
+    wanted = [*orders(options.folder, options.until, options.partitions, options.rows, options.tables)]
     outcomes = [
         place(options.folder, f"{options.name}-{number}-{order.table}-{order.shard}", order)
         for number in range(options.times)

@@ -8,8 +8,8 @@ Usage, with this repository's `tests` folder on PYTHONPATH:
 
     python -m support.servers.ladder.package 24.8 --output FOLDER
 
-It prints the path of the package. The package has the name, the unit, the user and the folders of the package of
-ClickHouse, but only one program: the server.
+It prints the path of the package, which has the name, the unit, the user and the folders of the package of
+ClickHouse, and one program only: the server.
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ def main() -> int:
         description="Build the Debian package of a real server of the ladder and print its path.",
     )
     parser.add_argument("version", help="such as 24.8")
-    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where the package is built")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="FOLDER", help="where the package is built"
+    )
     options = parser.parse_args()
     try:
         package = build_package(options.version, options.output)
