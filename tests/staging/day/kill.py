@@ -2,18 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs a command, and kills it with all its processes while a znode has grandchildren.
+"""Runs a command, and kills it with all its processes as soon as a query of a server returns more than 0.
 
-Usage: python -m staging.day.kill HOST:PORT ZNODE OUTPUT -- COMMAND ...
+Usage: python -m staging.day.kill HOST:PORT QUERY OUTPUT -- COMMAND ...
 
-The records of moves are such grandchildren of /partmove/twins. Prints what was there when it was killed, and
-fails if the command ended before.
+Prints the answer with which the command was killed, and fails if the command ended before.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import subprocess
@@ -22,51 +20,34 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from kazoo.client import KazooClient
-from kazoo.exceptions import NoNodeError
+from .config import Config
+from .queries import send
 
 _PAUSE_SECONDS = 0.02
-
-
-def grandchildren(client: KazooClient, path: str) -> dict[str, list[str]]:
-    """Return the children of each child that has some."""
-    found = {}
-    try:
-        for child in client.get_children(path):
-            if below := client.get_children(f"{path}/{child}"):
-                found[child] = below
-    except NoNodeError:
-        # Not yet, or not any more.
-        return {}
-    return found
 
 
 def main() -> int:
     """Return 1 if the command ended before."""
     parser = argparse.ArgumentParser(prog="staging.day.kill", description=__doc__)
-    parser.add_argument("hosts")
-    parser.add_argument("path")
+    parser.add_argument("address")
+    parser.add_argument("query")
     parser.add_argument("output", type=Path)
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
-    client = KazooClient(options.hosts, timeout=20.0)
-    client.start(timeout=60)
-    try:
-        with options.output.open("wb") as output:
-            run = subprocess.Popen(options.command, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
-            while not (found := grandchildren(client, options.path)) and run.poll() is None:
+    with options.output.open("wb") as output:
+        run = subprocess.Popen(options.command, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+        try:
+            while (
+                answer := int(send(options.address, options.query, Config([])))
+            ) == 0 and run.poll() is None:
                 time.sleep(_PAUSE_SECONDS)
             ended = run.poll()
-            if ended is None:
-                _kill_all(run.pid)
-                run.wait()
-    finally:
-        client.stop()
-        client.close()
+        finally:
+            _kill_all(run)
     if ended is not None:
         print(f"the command ended with {ended} before it was killed: see {options.output}", file=sys.stderr)
         return 1
-    print(json.dumps(found))
+    print(answer)
     return 0
 
 
@@ -86,10 +67,12 @@ def descendants(process: int) -> list[int]:
     return found
 
 
-def _kill_all(first: int) -> None:
-    for process in descendants(first):
-        with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
+def _kill_all(run: subprocess.Popen[bytes]) -> None:
+    if run.poll() is None:
+        for process in descendants(run.pid):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        run.wait()
 
 
 if __name__ == "__main__":
