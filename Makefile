@@ -166,8 +166,9 @@ screenshots: setup ## Take the pictures of the report in docs/images
 
 .PHONY: staging
 staging: export WHOLE = 1
-staging: setup ## Test the roles on hosts that really boot
-	@$(PYTEST) tests/integration/test_staging.py tests/integration/test_scenario_*.py $(PYTEST_ARGS)
+staging: setup ## Test the roles on hosts that really boot, or only with SCENARIO=day
+	@$(PYTEST) $(if $(SCENARIO),,tests/integration/test_staging.py) \
+	    $(or $(and $(SCENARIO),tests/integration/test_scenario_$(SCENARIO).py),tests/integration/test_scenario_*.py) $(PYTEST_ARGS)
 
 .PHONY: molecule
 molecule: setup ## Run molecule, such as ARGS="converge -s zookeeper"

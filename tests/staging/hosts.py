@@ -92,6 +92,31 @@ def publish(folder: Path, packages: Sequence[Path]) -> None:
     _write_index(layout, Path(spec.base))
 
 
+def keep_logs(folder: Path, to: Path) -> None:
+    """Write what the hosts of a run have logged to a folder: the journal and /var/log of each host."""
+    layout = Layout(folder)
+    spec = layout.read()
+    if spec is None:
+        return
+    shutil.rmtree(to, ignore_errors=True)
+    for host, address in spec.hosts.items():
+        own = to / host
+        own.mkdir(parents=True)
+        journal = subprocess.run(
+            [*_ssh(layout), f"root@{address}", "journalctl --no-pager --output=short-iso-precise"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        (own / "journal.txt").write_text(journal.stdout or f"not read: {journal.stderr}")
+        # The layer of the host, which is there even if the host does not answer.
+        logs = layout.host(host) / "upper" / "var" / "log"
+        if logs.exists():
+            shutil.copytree(logs, own / "log", symlinks=True, ignore=shutil.ignore_patterns("journal"))
+
+
 def _try_lock(lock: TextIO) -> bool:
     with suppress(BlockingIOError):
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -226,16 +251,19 @@ def _await_running(layout: Layout, spec: Spec) -> None:
 
 def _runs(layout: Layout, address: str) -> bool:
     """Return whether systemd says that the host runs, with no unit that failed."""
-    options = [f"-o{option}" for option in (*_ssh_options(layout), "BatchMode=yes", "ConnectTimeout=2")]
-    command = ["ssh", "-q", "-F", "none", "-i", str(layout.key), *options]
     state = subprocess.run(
-        [*command, f"root@{address}", "systemctl is-system-running --wait"],
+        [*_ssh(layout), f"root@{address}", "systemctl is-system-running --wait"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
     return state.stdout.strip() == "running"
+
+
+def _ssh(layout: Layout) -> list[str]:
+    options = [f"-o{option}" for option in (*_ssh_options(layout), "BatchMode=yes", "ConnectTimeout=2")]
+    return ["ssh", "-q", "-F", "none", "-i", str(layout.key), *options]
 
 
 def _until(done: Callable[[], bool], seconds: float) -> bool:

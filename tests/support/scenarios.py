@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from staging.hosts import destroy
+from staging.hosts import destroy, keep_logs
 from staging.machine import ROOT, STAGING, obstacle
 from support.ansible import quick_playbook
 from support.ansible.calls import COLLECTIONS
@@ -36,21 +36,27 @@ def check_scenario(name: str) -> None:
     """Run a scenario from its beginning to its end; its hosts are gone afterwards.
 
     Raises:
-        AssertionError: a task failed; it tells which one, and where all that the scenario wrote is.
+        AssertionError: a task failed; it tells which one, and where the output and the logs of hosts are.
     """
-    log = STAGING / f"{name}.log"
+    log, logs = STAGING / f"{name}.log", STAGING / f"{name}.logs"
     try:
         done = _molecule(name)
+        log.write_text(done.stdout)
+        if done.returncode != 0:
+            keep_logs(STAGING / name, logs)
     finally:
         destroy(STAGING / name)
-    log.write_text(done.stdout)
-    assert done.returncode == 0, f"all of it is in {log}; what failed last:\n{_last_failure(done.stdout)}"
+    assert done.returncode == 0, (
+        f"all of it is in {log}, and the logs of hosts that were booted for it in {logs}; what failed last:\n"
+        f"{_last_failure(done.stdout)}"
+    )
 
 
 def _molecule(name: str) -> subprocess.CompletedProcess[str]:
     programs = [quick_playbook.program().parent, Path(sys.executable).parent]
     return subprocess.run(
-        [str(programs[-1] / "molecule"), "test", "--scenario-name", name],
+        # The hosts stay until their logs are kept.
+        [str(programs[-1] / "molecule"), "test", "--destroy=never", "--scenario-name", name],
         cwd=ROOT,
         env={
             **os.environ,

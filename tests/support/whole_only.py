@@ -196,8 +196,11 @@ _TARGETS: Mapping[str, Mapping[str, Share]] = {
     "integration/test_demo_recorded.py": {
         "test_the_recorded_demo_holds_what_it_claims": Share(f"{_MAKE} `make demo WHAT=record`"),
     },
+    "integration/test_scenario_day.py": {
+        "test_the_scenario_passes": Share(f"{_MAKE} `make staging`; each step has tests without hosts")
+    },
     "integration/test_scenario_day_twin.py": {
-        "test_the_scenario_passes": Share(f"{_MAKE} `make staging`; test_twin*.py have its steps without hosts")
+        "test_the_scenario_passes": Share(f"{_MAKE} `make staging`; each step has tests without hosts")
     },
     "integration/test_scenario_rollout.py": {
         "test_the_scenario_passes": Share(f"{_MAKE} `make staging`; playbooks/test_rollout.py has its steps")

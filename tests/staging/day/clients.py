@@ -36,7 +36,7 @@ class Clients:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        for name in ("insert", "inserted", "dropping", "gone"):
+        for name in ("inserted", "dropping", "gone"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         self._config, self._config_at = Config.load(folder), (folder / "config.json").stat().st_mtime
         self._balancer = Balancer(folder)
@@ -47,6 +47,8 @@ class Clients:
     def run(self) -> None:
         """Go on until there is a file `stop`."""
         shards = self._balancer.shards
+        for shard in shards:
+            (self._folder / "insert" / shard).mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(2 * len(shards)) as threads:
             clients = [
                 threads.submit(work, shard) for shard in shards for work in (self._insert, self._select)
@@ -70,28 +72,25 @@ class Clients:
             self._config, self._config_at = Config.load(self._folder), changed
 
     def _insert(self, shard: str) -> None:
-        tables = itertools.cycle([table for table in self._config.tables if table.insert])
+        tables = itertools.cycle(
+            [table for table in self._config.tables if table.insert and not table.is_quiet]
+        )
         while not self._ended.wait(self._config.pause):
             self._carry_out_orders(shard)
             today = datetime.now(UTC).date()
             self._send_rows(shard, next(tables), [today], "insert")
 
     def _carry_out_orders(self, shard: str) -> None:
-        for file in sorted((self._folder / "insert").glob("*.json")):
-            try:
+        for file in sorted((self._folder / "insert" / shard).glob("*.json")):
+            done = self._folder / "inserted" / file.stem
+            if not done.exists():
                 order = Order(**json.loads(file.read_text()))
-            except FileNotFoundError:
-                # The client of another shard has just carried it out.
-                continue
-            if order.shard != shard:
-                continue
-            days = [date.fromisoformat(each) for each in order.dates for _row in range(order.rows)]
-            error = self._send_rows(shard, self._config.table(order.table), days, "order")
-            file.unlink()
-            # In one go: an empty file means that all went well.
-            outcome = file.with_name(f"{file.stem}.outcome")
-            outcome.write_text(error)
-            outcome.rename(self._folder / "inserted" / file.stem)
+                days = [date.fromisoformat(each) for each in order.dates for _row in range(order.rows)]
+                error = self._send_rows(shard, self._config.table(order.table), days, "order")
+                # In one go: an empty file means that all went well.
+                outcome = file.with_suffix(".outcome")
+                outcome.write_text(error)
+                outcome.rename(done)
 
     def _send_rows(self, shard: str, table: Table, days: Sequence[date], kind: str) -> str:
         with self._balancer.next(shard) as chosen:

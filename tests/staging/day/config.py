@@ -10,7 +10,7 @@ A folder has everything about the clients of one scenario:
     replicas.json     the replicas that may be asked, see `Replica`; read again whenever it changes
     drained/NAME      this replica gets no query; made by a drain hook
     left/NAME         this replica has no query any more; made by the clients
-    insert/NAME.json  rows to insert besides, see `Order`
+    insert/SHARD/NAME.json    rows to insert besides, see `Order`
     inserted/NAME     the order NAME is done, with the error if it failed
     dropping/NAME.json, gone/NAME.json    partitions that are about to be dropped, and that are; see `Dropped`
     started, stop, ended
@@ -54,6 +54,8 @@ class Table:
     """If not 0, the partition ID ends with a dash and the remainder of the id."""
     source: str = ""
     """The table whose rows a materialized view has."""
+    is_quiet: bool = False
+    """Gets ordered rows only."""
 
     def partition_of(self, day: date, number: int) -> str:
         """Return the partition ID of a row."""
@@ -96,7 +98,6 @@ class Config:
 class Order(NamedTuple):
     """Rows to insert besides, such as old ones or late ones. Each date gets as many."""
 
-    shard: str
     table: str
     dates: Sequence[str]
     rows: int

@@ -46,7 +46,8 @@ def _days(table: Table, until: date, partitions: int) -> list[date]:
 
 def place(folder: Path, name: str, order: Order) -> Path:
     """Give an order to the clients, in one go; return the file that says how it ended."""
-    file = folder / "insert" / f"{name}.json"
+    file = folder / "insert" / order.shard / f"{name}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_suffix(".new")
     new.write_text(json.dumps(order._asdict()))
     new.rename(file)

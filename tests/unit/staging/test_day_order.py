@@ -32,8 +32,7 @@ def folder(tmp_path: Path) -> Path:
     replicas = [{"shard": shard, "name": f"r{shard}", "address": "localhost:1"} for shard in ("1", "2")]
     (tmp_path / "config.json").write_text(json.dumps({"tables": tables}))
     (tmp_path / "replicas.json").write_text(json.dumps(replicas))
-    for name in ("insert", "inserted"):
-        (tmp_path / name).mkdir()
+    (tmp_path / "inserted").mkdir()
     (tmp_path / "started").touch()
     return tmp_path
 
@@ -56,7 +55,7 @@ def test_only_the_named_tables_get_rows(folder: Path) -> None:
 
 def test_the_error_of_an_order_is_reported(folder: Path) -> None:
     outcomes = [place(folder, name, Order("1", "daily", ["2024-03-20"], 1)) for name in ("good", "bad")]
-    assert json.loads((folder / "insert" / "good.json").read_text())["table"] == "daily"
+    assert json.loads((folder / "insert" / "1" / "good.json").read_text())["table"] == "daily"
     outcomes[0].write_text("")
     outcomes[1].write_text("refused")
     assert await_all(folder, outcomes, 60.0) == ["bad: refused"]
