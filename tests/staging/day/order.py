@@ -29,13 +29,13 @@ _LONGEST_MONTH = 31
 
 def orders(
     folder: Path, until: date, partitions: int, rows: int, tables: Collection[str] = ()
-) -> Iterator[Order]:
-    """Yield an order for each table and shard. tables: names; empty for all tables that take inserts."""
+) -> Iterator[tuple[str, Order]]:
+    """Yield each shard with an order for each table. tables: names; empty for all that take inserts."""
     for shard in sorted({replica.shard for replica in read_replicas(folder)}):
         for table in Config.load(folder).tables:
             if table.insert and (not tables or table.name in tables):
                 days = [f"{day}" for day in _days(table, until, partitions)]
-                yield Order(shard, table.name, days, rows)
+                yield shard, Order(table.name, days, rows)
 
 
 def _days(table: Table, until: date, partitions: int) -> list[date]:
@@ -44,9 +44,9 @@ def _days(table: Table, until: date, partitions: int) -> list[date]:
     return [until - timedelta(days=step * number) for number in range(partitions)]
 
 
-def place(folder: Path, name: str, order: Order) -> Path:
+def place(folder: Path, name: str, shard: str, order: Order) -> Path:
     """Give an order to the clients, in one go; return the file that says how it ended."""
-    file = folder / "insert" / order.shard / f"{name}.json"
+    file = folder / "insert" / shard / f"{name}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_suffix(".new")
     new.write_text(json.dumps(order._asdict()))
@@ -82,9 +82,9 @@ def main() -> int:
     options = parser.parse_args()
     wanted = [*orders(options.folder, options.until, options.partitions, options.rows, options.tables)]
     outcomes = [
-        place(options.folder, f"{options.name}-{number}-{order.table}-{order.shard}", order)
+        place(options.folder, f"{options.name}-{number}-{order.table}-{shard}", shard, order)
         for number in range(options.times)
-        for order in wanted
+        for shard, order in wanted
     ]
     errors = await_all(options.folder, outcomes, options.seconds)
     if errors:

@@ -39,22 +39,22 @@ def folder(tmp_path: Path) -> Path:
 
 def test_each_table_gets_rows_in_so_many_partitions(folder: Path) -> None:
     found = [*orders(folder, date(2024, 3, 20), 3, 2)]
-    assert [(each.shard, each.table) for each in found] == [
+    assert [(shard, order.table) for shard, order in found] == [
         ("1", "daily"),
         ("1", "monthly"),
         ("2", "daily"),
         ("2", "monthly"),
     ]
-    assert found[0].dates == ["2024-03-20", "2024-03-19", "2024-03-18"]
-    assert [day[:7] for day in found[1].dates] == ["2024-03", "2024-02", "2024-01"]
+    assert found[0][1].dates == ["2024-03-20", "2024-03-19", "2024-03-18"]
+    assert [day[:7] for day in found[1][1].dates] == ["2024-03", "2024-02", "2024-01"]
 
 
 def test_only_the_named_tables_get_rows(folder: Path) -> None:
-    assert {each.table for each in orders(folder, date(2024, 3, 20), 3, 2, ["daily"])} == {"daily"}
+    assert {order.table for _shard, order in orders(folder, date(2024, 3, 20), 3, 2, ["daily"])} == {"daily"}
 
 
 def test_the_error_of_an_order_is_reported(folder: Path) -> None:
-    outcomes = [place(folder, name, Order("1", "daily", ["2024-03-20"], 1)) for name in ("good", "bad")]
+    outcomes = [place(folder, name, "1", Order("daily", ["2024-03-20"], 1)) for name in ("good", "bad")]
     assert json.loads((folder / "insert" / "1" / "good.json").read_text())["table"] == "daily"
     outcomes[0].write_text("")
     outcomes[1].write_text("refused")
