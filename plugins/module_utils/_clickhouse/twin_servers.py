@@ -98,8 +98,8 @@ class HttpTwinServers:
         twin = self._twin_of(name)
         found = self._read_tables(client, database, [name, twin])
         hot = found.table(name)
-        # Before its twin is looked for: it can have none.
-        if is_inner(name):
+        # Otherwise the remedy would be to create the twin, which an inner table cannot have.
+        if is_inner(name) and twin not in found.texts:
             raise InnerTable(client.label, str(hot))
         refuse_several_shards(client, hot)
         return self._remembered(TwinTables(replica, client.label, hot, found.table(twin)))
