@@ -52,12 +52,13 @@ class Balancer:
         with self._lock:
             if changed != self._read_at:
                 self._replicas, self._read_at = read_replicas(self._folder), changed
-            for replica in self._replicas:
-                use, left = self._use(replica), self._left / replica.name
-                if not (self._drained / replica.name).exists():
-                    left.unlink(missing_ok=True)
-                elif use.queries == 0:
-                    left.touch()
+            drained = {file.name for file in self._drained.iterdir()}
+            for name in drained | {replica.name for replica in self._replicas}:
+                # A host that is no replica yet is drained too, and has no query.
+                if name not in drained:
+                    (self._left / name).unlink(missing_ok=True)
+                elif self._use(name).queries == 0:
+                    (self._left / name).touch()
 
     @property
     def shards(self) -> list[str]:
@@ -70,7 +71,7 @@ class Balancer:
         with self._lock:
             chosen = self._choose(shard)
             if chosen is not None:
-                use = self._use(chosen)
+                use = self._use(chosen.name)
                 use.queries += 1
         try:
             yield None if chosen is None else (chosen, use.since)
@@ -82,7 +83,7 @@ class Balancer:
     def avoid(self, replica: Replica) -> None:
         """Note that a replica could not be reached."""
         with self._lock:
-            use = self._use(replica)
+            use = self._use(replica.name)
             use.since = 0.0
             use.avoided_until = time.time() + _AVOIDED_SECONDS
 
@@ -90,7 +91,7 @@ class Balancer:
         now = time.time()
         usable = []
         for replica in self._replicas:
-            use = self._use(replica)
+            use = self._use(replica.name)
             if replica.shard != shard:
                 continue
             if (self._drained / replica.name).exists() or use.avoided_until > now:
@@ -101,5 +102,5 @@ class Balancer:
         self._turns[shard] = turn = self._turns.get(shard, 0) + 1
         return usable[turn % len(usable)] if usable else None
 
-    def _use(self, replica: Replica) -> Use:
-        return self._uses.setdefault(replica.name, Use())
+    def _use(self, name: str) -> Use:
+        return self._uses.setdefault(name, Use())

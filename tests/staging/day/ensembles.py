@@ -5,9 +5,11 @@
 """Checks which ensemble has the znode of each part, by what the servers have and what the clients wrote.
 
 Usage: python -m staging.day.ensembles FOLDER HOT COLD [--cold-before DAY] [--but TABLE/PARTITION ...]
+    [--either TABLE/PARTITION ...]
 
 HOT and COLD name members as host:port,host:port. With --cold-before all partitions of which every row is
-older must be cold, but those of --but; without it no part may be cold. Nothing of the collection is used.
+older must be cold, but those of --but, which must be hot, and those of --either; without it no part may be
+cold. Nothing of the collection is used.
 """
 
 from __future__ import annotations
@@ -54,18 +56,20 @@ class Parts:
         """Return the partitions with a part in cold."""
         return {self.disk[name][0] for name in self.cold if name in self.disk}
 
-    def wrong(self, expected: Collection[str]) -> dict[str, Collection[str]]:
-        """Return what is wrong, by kind. expected: the partitions that have to be cold."""
+    def wrong(self, expected: Collection[str], either: Collection[str]) -> dict[str, Collection[str]]:
+        """Return what is wrong, by kind. expected: partitions that must be cold. either: these may be."""
         active = {name for name, (_partition, is_active) in self.disk.items() if is_active}
         have = {partition for partition, is_active in self.disk.values() if is_active}
         cold = self.cold_partitions()
+        # A partition that was brought back has copies in cold for ten minutes.
+        both = {name for name in self.hot & self.cold if self.disk.get(name, ("",))[0] not in either}
         return {
-            "in both ensembles": self.hot & self.cold,
+            "in both ensembles": both,
             "in neither ensemble": active - self.hot - self.cold,
             "not on disk": (self.hot | self.cold) - self.disk.keys(),
             "cold, and not active": (self.cold & self.disk.keys()) - active,
-            "hot in place of cold": (set(expected) & have) - cold,
-            "cold in place of hot": cold - set(expected),
+            "hot in place of cold": (set(expected) & have) - cold - set(either),
+            "cold in place of hot": cold - set(expected) - set(either),
         }
 
 
@@ -107,17 +111,31 @@ def expected_cold(model: Model, shard: str, table: str, before: date, but: Colle
     return {partition for partition in old - gone if f"{table}/{partition}" not in but}
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What has to be cold: see the options."""
+
+    before: date | None
+    but: Collection[str]
+    either: Collection[str]
+
+
 def check(
-    folder: Path, hot: KazooClient, cold: KazooClient, before: date | None, but: Collection[str]
+    folder: Path, hot: KazooClient, cold: KazooClient, wanted: Expected
 ) -> tuple[list[str], dict[str, dict[str, int]]]:
     """Return what is wrong, and the number of parts by table of a replica."""
     model = Model(folder, Config.load(folder))
     wrong, counted = [], {}
     for parts in read_parts(folder, hot, cold):
-        expected = expected_cold(model, parts.shard, parts.table, before, but) if before else set()
+        expected = (
+            expected_cold(model, parts.shard, parts.table, wanted.before, wanted.but)
+            if wanted.before
+            else set()
+        )
+        either = {each.partition("/")[2] for each in wanted.either if each.startswith(f"{parts.table}/")}
         place = f"{parts.table} on {parts.replica}"
         counted[place] = {"hot": len(parts.hot), "cold": len(parts.cold)}
-        for what, names in parts.wrong(expected).items():
+        for what, names in parts.wrong(expected, either).items():
             if names:
                 wrong.append(f"{place}: {what}: {', '.join(sorted(names)[:5])} ({len(names)})")
     return wrong, counted
@@ -126,13 +144,14 @@ def check(
 def main() -> int:
     """Return 1, and print what is wrong, if it still is after so many seconds."""
     options = _arguments().parse_args()
+    wanted = Expected(options.cold_before, options.but, options.either)
     hot, cold = (KazooClient(hosts, timeout=20.0) for hosts in (options.hot, options.cold))
     end = time.monotonic() + options.seconds
     try:
         for client in (hot, cold):
             client.start(timeout=60)
         while True:
-            wrong, counted = check(options.folder, hot, cold, options.cold_before, options.but)
+            wrong, counted = check(options.folder, hot, cold, wanted)
             if not wrong or time.monotonic() > end:
                 break
             time.sleep(_PAUSE_SECONDS)
@@ -155,6 +174,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("cold")
     parser.add_argument("--cold-before", type=date.fromisoformat)
     parser.add_argument("--but", nargs="*", default=[])
+    parser.add_argument("--either", nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=120.0)
     return parser
 

@@ -52,4 +52,10 @@ def test_the_picture_is_xml_with_all_steps_and_inserts() -> None:
     picture = ET.fromstring(plot_timeline("A & B", STEPS, QUERIES))
     texts = [each.text for each in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert {"A & B", "move", "a host is lost", "1 min", "10 s"} <= {*texts}
-    assert len([*picture.iter("{http://www.w3.org/2000/svg}circle")]) == 2
+    dots = [each.get("d", "") for each in picture.iter("{http://www.w3.org/2000/svg}path")][-2:]
+    assert [each.count("M") for each in dots] == [1, 1]
+
+
+def test_dots_at_one_place_are_one() -> None:
+    inserts = [Query(101.0, 5.0, "1", "hits", "r1", "insert")] * 1000
+    assert len(plot_timeline("", STEPS, inserts)) < 5000
