@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The scenario day: a patched cluster from stock servers and back, with faults, under queries."""
+"""The scenario day: a patched cluster from stock servers on, with faults, under queries."""
 
 from __future__ import annotations
 

@@ -33,6 +33,10 @@ stop() {
     pid=
 }
 
+if srvr $port >/dev/null; then
+    echo "port $port is in use, such as by an earlier measurement" >&2
+    exit 1
+fi
 java=$(sed -n 's/^ExecStart=\(.*\) org\.apache\.zookeeper\..*/\1/p' "$unit")
 # Snapshots first: a snapshot that is written meanwhile needs the log that follows it.
 mkdir -p "$folder/version-2"
