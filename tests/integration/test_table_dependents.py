@@ -67,6 +67,9 @@ def test_the_inner_table_of_a_view_is_refused_by_name(database: Database) -> Non
     ]
     for answer in answers:
         assert f"{db}.{inner[0]} is the inner table of a view" in answer["msg"], answer
+    # The remedy is not to create a twin.
+    day = {"shard_path": path, "partition": "20240101"}
+    assert {each["gate"] for each in database.move(partitions=[day])["deferred"]} == {"not_inner"}
     for server, name in zip(database.shard.servers, inner, strict=True):
         definition = database.definition(f"{db}.`{name}_cold`", f"cold:{path}_cold")
         server.execute(definition.replace(" SETTINGS max_replicated_merges_in_queue = 0", ""))

@@ -217,6 +217,9 @@ _TARGETS: Mapping[str, Mapping[str, Share]] = {
     "integration/test_scenario_day.py": {
         "test_the_scenario_passes": Share(f"{_MAKE} `make staging`; each step has tests without hosts")
     },
+    "integration/test_scenario_day_twin.py": {
+        "test_the_scenario_passes": Share(f"{_MAKE} `make staging`; each step has tests without hosts")
+    },
     "integration/test_scenario_rollout.py": {
         "test_the_scenario_passes": Share(f"{_MAKE} `make staging`; playbooks/test_rollout.py has its steps")
     },

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from .._partmove.errors import PartMoveError
-from .._partmove.formats.inner_tables import INNER_REMEDY, inner_reason, is_inner
+from .._partmove.formats.inner_tables import InnerTable, is_inner
 from .._partmove.formats.sql import literal
 from .._partmove.twin.move.tables import TwinTable
 from .._partmove.twin.table.pair import EXCHANGEABLE, REPLICATED
@@ -32,7 +32,7 @@ def refuse_new_twin(client: ClickHouseClient, table: TwinTable) -> None:
     database of the engine Replicated.
     """
     if is_inner(table.name):
-        raise PartMoveError(f"{client.label}: {inner_reason(str(table))}", remedy=INNER_REMEDY)
+        raise InnerTable(client.label, str(table))
     if _is_replicated(client, table):
         raise PartMoveError(
             f"{client.label}: the database {table.database} is of the engine {REPLICATED}, in which a server"

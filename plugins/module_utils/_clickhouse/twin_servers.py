@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
+from .._partmove.formats.inner_tables import InnerTable, is_inner
 from .._partmove.formats.layout import DEFAULT_ENSEMBLE
 from .._partmove.formats.sql import identifier, literal
 from .._partmove.twin.move.statements import AttachPartitions, DropParts, SetMerges
@@ -97,6 +98,9 @@ class HttpTwinServers:
         twin = self._twin_of(name)
         found = self._read_tables(client, database, [name, twin])
         hot = found.table(name)
+        # Otherwise the remedy would be to create the twin, which an inner table cannot have.
+        if is_inner(name) and twin not in found.texts:
+            raise InnerTable(client.label, str(hot))
         refuse_several_shards(client, hot)
         return self._remembered(TwinTables(replica, client.label, hot, found.table(twin)))
 

@@ -38,7 +38,7 @@ class Clients:
         self._folder = folder
         for name in ("inserted", "dropping", "gone"):
             (folder / name).mkdir(parents=True, exist_ok=True)
-        self._config = Config.load(folder)
+        self._config, self._config_at = Config.load(folder), (folder / "config.json").stat().st_mtime
         self._balancer = Balancer(folder)
         self._model = Model(folder, self._config)
         self._journal = Journal(folder)
@@ -56,6 +56,7 @@ class Clients:
             try:
                 while not (self._folder / "stop").exists() and not any(each.done() for each in clients):
                     self._balancer.refresh()
+                    self._read_config()
                     (self._folder / "started").touch()
                     time.sleep(0.1)
             finally:
@@ -63,6 +64,12 @@ class Clients:
         for each in clients:
             each.result()
         (self._folder / "ended").touch()
+
+    def _read_config(self) -> None:
+        """Notice that a step has changed how a table is read."""
+        changed = (self._folder / "config.json").stat().st_mtime
+        if changed != self._config_at:
+            self._config, self._config_at = Config.load(self._folder), changed
 
     def _insert(self, shard: str) -> None:
         tables = itertools.cycle(
@@ -79,7 +86,11 @@ class Clients:
             if not done.exists():
                 order = Order(**json.loads(file.read_text()))
                 days = [date.fromisoformat(each) for each in order.dates for _row in range(order.rows)]
-                done.write_text(self._send_rows(shard, self._config.table(order.table), days, "order"))
+                error = self._send_rows(shard, self._config.table(order.table), days, "order")
+                # In one go: an empty file means that all went well.
+                outcome = file.with_suffix(".outcome")
+                outcome.write_text(error)
+                outcome.rename(done)
 
     def _send_rows(self, shard: str, table: Table, days: Sequence[date], kind: str) -> str:
         with self._balancer.next(shard) as chosen:
@@ -102,7 +113,8 @@ class Clients:
             return error
 
     def _select(self, shard: str) -> None:
-        for table in itertools.cycle(self._config.tables):
+        for turn in itertools.count():
+            table = self._config.tables[turn % len(self._config.tables)]
             if self._ended.wait(self._config.pause):
                 return
             with self._balancer.next(shard) as chosen:

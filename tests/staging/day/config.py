@@ -6,7 +6,7 @@
 
 A folder has everything about the clients of one scenario:
 
-    config.json       tables and settings, see `Config`
+    config.json       tables and settings, see `Config`; read again when it changes, for how tables are read
     replicas.json     the replicas that may be asked, see `Replica`; read again whenever it changes
     drained/NAME      this replica gets no query; made by a drain hook
     left/NAME         this replica has no query any more; made by the clients

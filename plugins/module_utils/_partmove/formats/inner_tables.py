@@ -12,12 +12,21 @@ from __future__ import annotations
 
 import re
 
+from ..errors import PartMoveError
+
 _INNER = re.compile(r"\.(?:tmp\.)?inner(?:_id)?\.")
 
 INNER_REMEDY = (
     "Give the view a replicated table of its own: create it, ATTACH the partitions of the inner table to it,"
     " and create the view again with TO (docs/twin/whole-table.md). Such a table can be moved"
 )
+
+
+class InnerTable(PartMoveError):
+    """A table cannot have a twin, because it is the inner table of a view."""
+
+    def __init__(self, server: str, table: str) -> None:
+        super().__init__(f"{server}: {inner_reason(table)}", remedy=INNER_REMEDY)
 
 
 def is_inner(table: str) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...errors import PartMoveError
-from ...formats.inner_tables import INNER_REMEDY, inner_reason, is_inner
+from ...formats.inner_tables import INNER_REMEDY, InnerTable, inner_reason, is_inner
 from ...formats.layout import DEFAULT_ENSEMBLE
 from ...formats.sql import literal
 from ...gates.gate import Refusal
@@ -33,6 +33,8 @@ _DEFINITION = re.compile(
 
 def server_failed(error: PartMoveError) -> Refusal:
     """Return the refusal of partitions when a server fails to answer, or answers with an error."""
+    if isinstance(error, InnerTable):
+        return Refusal(GateName.NOT_INNER, error.message, error.remedy or INNER_REMEDY)
     remedy = error.remedy or "See that the server of every replica runs and answers, and run again"
     return Refusal(GateName.TWIN_READY, error.message, remedy)
 
