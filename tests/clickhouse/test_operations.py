@@ -14,8 +14,10 @@ import pytest
 
 from support.ansible.calls import Call, run_modules
 from support.ansible.role_runs import changed
+from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.moving import Mover
 from support.servers.operator import Operator, url_of
+from support.servers.proxy import ZooKeeperProxy
 from support.servers.registered import Registry
 from support.servers.replicated import ReplicatedTable, TableMaker
 from support.servers.zookeeper import Ensemble
@@ -152,6 +154,24 @@ def test_a_cold_and_a_hot_partition_are_dropped(
     assert [registry.of(table, each) for each in (DAY, OTHER)] == [({}, {}), ({}, {})]
     assert registry.hot.get(f"{table.path}/block_numbers/{DAY}/State")[0] == b"HOT"
     assert changed(operator.play("drop", "part_move", variables)) == 0
+
+
+def test_a_drop_after_the_end_of_a_session_with_cold_tells_what_to_do(
+    table: ReplicatedTable, operator: Operator, cold: Ensemble, registry: Registry
+) -> None:
+    """Servers do not begin a new session, and leave the znodes of a cold partition that they drop."""
+    variables = {**dropping(table, DAY), "drop_looks": 1}
+    with ZooKeeperProxy(cold.members[0].address) as proxy:
+        for server in table.servers:
+            server.restart_patched(ZooKeeperSource(proxy.address))
+        proxy.disconnect()
+        run = operator.play("drop", "part_move", variables)
+    assert run.status != 0
+    assert "Only cold has them: the servers have lost their session with cold" in run.output
+    assert "repair the kind ghost" in run.output
+    table.settle()
+    assert [len(table.rows(number)) for number in (0, 1)] == [3, 3]
+    assert registry.of(table, DAY) == ({}, {"r1": [PART], "r2": [PART]})
 
 
 def test_a_partition_whose_copies_are_still_needed_is_not_dropped(
