@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.owner import Owner
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_names
@@ -16,8 +18,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     ListedNames,
     ReplicaAnswer,
     invalid_names,
+    registered_host,
     replica_evidence,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
 
 FIRST, SECOND = parse_names(["p_0_0_0", "p_1_1_0"], "p", "a test")
 
@@ -45,3 +49,21 @@ def test_invalid_names_are_a_partition_without_an_id() -> None:
     assert found is not None
     assert found.partition_id == NO_PARTITION
     assert [(each.name, each.unreadable) for each in found.replicas] == [("r1", ("/a", "/b"))]
+
+
+@pytest.mark.parametrize(
+    ("data", "host"),
+    [
+        (b"host: ch-1\nport: 9009\ntcp_port: 9000\n", "ch-1"),
+        (b"host: a\\'b\nport: 9009\n", "a'b"),
+        # A server creates the znode empty.
+        (b"", ""),
+        (b"\xff", ""),
+    ],
+)
+def test_the_host_of_a_replica_is_the_registered_one(data: bytes, host: str) -> None:
+    assert registered_host(Znode("/t/replicas/r1/host", data, Stat(*[0] * 11))) == host
+
+
+def test_a_replica_without_the_znode_has_no_known_host() -> None:
+    assert registered_host(None) == ""
