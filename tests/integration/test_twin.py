@@ -325,7 +325,7 @@ ACTS: dict[str, Callable[[Twin], None]] = {
 }
 
 
-@pytest.mark.smoke(act="nothing")
+@pytest.mark.smoke(act="nothing", given=True, parts=None)
 @pytest.mark.parametrize("state", ["cold", "hot"])
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ _MEMORY: Mapping[str, Mapping[str, Share]] = {
         "test_a_run_that_is_paused_while_another_one_runs": Share(_SAME_CLAIM, 2),
         "test_a_run_that_is_paused_while_partitions_are_moved": Share(_SAME_CLAIM, 2),
         "test_a_session_that_expires": Share(_SAME_CLAIM, 2),
-        "test_a_server_that_acts": Share(_SAME_CLAIM, 3),
+        "test_a_server_that_acts": Share(_SAME_CLAIM, 5),
         "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 2),
         "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 2),
         "test_a_server_that_acts_while_an_answer_is_lost": Share(_COMBINATIONS, 3),

@@ -109,7 +109,7 @@ def test_too_little_memory_for_the_driver(submission: Submission) -> None:
 def test_more_memory_for_the_driver_than_the_host_has(submission: Submission) -> None:
     lines, reason = submission.run("--driver-memory=900g")
     assert re.match(
-        r"spark\.driver\.memory is 900g, but this host has [\d.]+ [GT]B of memory in all: ", reason
+        r"spark\.driver\.memory is 900g, but this host has [\d.]+ [GT]iB of memory in all: ", reason
     )
     assert "Lower spark.driver.memory (role: partition_classify_spark_conf)" in reason
     assert lines == [reason]

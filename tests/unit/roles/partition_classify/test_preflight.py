@@ -43,7 +43,7 @@ def test_more_memory_for_java_than_the_host_has_is_refused() -> None:
         with pytest.raises(PartMoveError) as error:
             check_memory({"spark.driver.memory": given}, host)
         assert str(error.value).startswith(
-            f"spark.driver.memory is {given}, but this host has 4.3 GB of memory in all: "
+            f"spark.driver.memory is {given}, but this host has 4.0 GiB of memory in all: "
         )
         assert "Lower spark.driver.memory " in str(error.value)
 
@@ -58,7 +58,7 @@ def test_little_free_memory_is_a_warning(
     check_memory({"spark.master": master}, HostMemory(total=64 * GIB, available=3 * GIB))
     said = capsys.readouterr().err
     assert (
-        "memory may run out: with spark.driver.memory of 1g the job takes up to 8.5 GB" in said
+        "memory may run out: with spark.driver.memory of 1g the job takes up to 7.9 GiB" in said
     ) == is_warning
     assert bool(said) == is_warning
 
@@ -141,7 +141,7 @@ def test_space_for_a_plan_beside_the_existing_one(tmp_path: Path) -> None:
         file.truncate(1 << 43)
     with pytest.raises(PlanError) as error:
         check_space_for_plan(plan)
-    assert str(error.value).startswith(f"{plan}: the new plan is written beside the old plan of 8.8 TB")
+    assert str(error.value).startswith(f"{plan}: the new plan is written beside the old plan of 8.0 TiB")
     assert str(error.value).endswith("Free some space, or give a path on another disk.")
 
 
