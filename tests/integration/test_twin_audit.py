@@ -42,7 +42,7 @@ from support.ansible.calls import run_playbook
 from support.ansible.role_runs import summary
 from support.ansible.twin_runs import DAY, ModernTables
 from support.exposition import parsed
-from support.html_page import check_page
+from support.html_page import SCRIPT, check_page
 from support.memory.memory import MemoryEnsemble
 from support.memory.twins import table_of
 from support.servers.kazoo_client import connected
@@ -498,5 +498,5 @@ def test_playbook_tells_people_and_monitoring(ground: Ground, tmp_path: Path) ->
     metrics = files["metrics"].read_text()
     assert parsed(metrics)["partmove_twin_audit_seen_twice"] == {(): 1}
     page = files["page"].read_text()
-    check_page(page)
+    check_page(page, SCRIPT)
     assert result["findings"][0]["statements"][0] in html.unescape(page)

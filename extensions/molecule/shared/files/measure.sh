@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # Copyright: olap.partmove contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -22,7 +22,10 @@ serve() {
     pid=$!
     until srvr $port | grep -q '^Mode: '; do
         sleep 0.02
-        kill -0 "$pid" && (( $(date +%s%N) < begin + 300000000000 )) || { cat "$folder/output" >&2; exit 1; }
+        if ! kill -0 "$pid" || (( $(date +%s%N) > begin + 300000000000 )); then
+            cat "$folder/output" >&2
+            exit 1
+        fi
     done
     end=$(date +%s%N)
 }
