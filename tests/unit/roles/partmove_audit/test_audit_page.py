@@ -130,7 +130,7 @@ def large(name: str = "") -> str:
         (f"201912{name}", f"r2{name}", Verdict(FindingKind.SET_ASIDE, parts, blocks_start=True)),
         (
             "",
-            "r2",
+            f"r2{name}",
             Verdict(FindingKind.UNREADABLE, (f"/clickhouse/tables/01/visits/replicas/r2/parts/lock{name}",)),
         ),
     )
