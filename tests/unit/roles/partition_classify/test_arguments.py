@@ -44,6 +44,7 @@ def test_few_arguments_are_required() -> None:
         "hand_over": None,
         "parquet": None,
         "report": None,
+        "report_due_hours": 0.0,
         "previous": None,
     }
 
