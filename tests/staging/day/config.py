@@ -112,8 +112,11 @@ class Dropped(NamedTuple):
 
 
 def read_replicas(folder: Path) -> list[Replica]:
-    """Read replicas.json."""
-    return [Replica(**each) for each in json.loads((folder / "replicas.json").read_text())]
+    """Read replicas.json. Raises ValueError without a replica: a check of none would find nothing wrong."""
+    replicas = [Replica(**each) for each in json.loads((folder / "replicas.json").read_text())]
+    if not replicas:
+        raise ValueError(f"{folder}/replicas.json names no replica")
+    return replicas
 
 
 def read_dropped(folder: Path) -> Iterator[Dropped]:

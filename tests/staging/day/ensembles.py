@@ -79,7 +79,7 @@ def read_parts(folder: Path, hot: KazooClient, cold: KazooClient) -> Iterator[Pa
     for replica in read_replicas(folder):
         for line in send(replica.address, _TABLES, config).splitlines():
             table, path = line.split("\t")
-            znodes = [_children(ensemble, f"{path}/parts") for ensemble in (hot, cold)]
+            znodes = [children(ensemble, f"{path}/parts") for ensemble in (hot, cold)]
             yield Parts(
                 replica.shard,
                 table.removeprefix(_INNER),
@@ -96,9 +96,10 @@ def _on_disk(replica: Replica, table: str, config: Config) -> dict[str, tuple[st
     return {name: (partition, is_active == "1") for name, partition, is_active in rows}
 
 
-def _children(ensemble: KazooClient, path: str) -> frozenset[str]:
+def children(client: KazooClient, path: str) -> frozenset[str]:
+    """Return the children of a znode, none if it does not exist."""
     try:
-        return frozenset(ensemble.get_children(path))
+        return frozenset(client.get_children(path))
     except NoNodeError:
         return frozenset()
 
@@ -138,6 +139,10 @@ def check(
         for what, names in parts.wrong(expected, either).items():
             if names:
                 wrong.append(f"{place}: {what}: {', '.join(sorted(names)[:5])} ({len(names)})")
+    places = {f"{table} on {replica.name}" for replica in read_replicas(folder) for table in model.tables}
+    wrong += [
+        f"{place}: the server has no such replicated table" for place in sorted(places - counted.keys())
+    ]
     return wrong, counted
 
 

@@ -65,6 +65,11 @@ class Model:
         """Return the rows of a table on a shard."""
         return self._rows.setdefault((shard, table), Rows())
 
+    @property
+    def tables(self) -> list[str]:
+        """The names of all tables."""
+        return [table.name for table in self._config.tables]
+
     def shards(self) -> list[str]:
         """Return the shards that have rows."""
         return sorted({shard for shard, _table in self._rows})

@@ -24,10 +24,9 @@ from datetime import date
 from pathlib import Path
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NoNodeError
 
 from .config import Config, Replica, read_replicas
-from .ensembles import expected_cold
+from .ensembles import children, expected_cold
 from .model import Model
 from .queries import send
 
@@ -97,6 +96,7 @@ class Cluster:
             for what, names in {**each.wrong(), **unlike}.items():
                 if names:
                     yield f"{place}: {what}: {', '.join(sorted(names)[:5])} ({len(names)})"
+        yield from self._missing(tables, before)
         yield from self._unknown(tables)
         yield from self._detached()
 
@@ -121,6 +121,15 @@ class Cluster:
             else set()
         )
         return present & old if of.is_twin else present - old
+
+    def _missing(self, tables: list[Registered], before: date | None) -> Iterator[str]:
+        """Yield the tables that a server does not have, and with `before` the twins."""
+        found = {(each.replica.name, each.table, each.is_twin) for each in tables}
+        for replica in read_replicas(self._folder):
+            for table in self._config.tables:
+                for is_twin in (False, True) if before and not table.source else (False,):
+                    if (replica.name, table.name, is_twin) not in found:
+                        yield f"{table.name}{' (twin)' if is_twin else ''} on {replica.name}: no such table"
 
     def _tables(self, replica: Replica) -> Iterator[Registered]:
         lines = [line.split("\t") for line in self._ask(replica, _TABLES)]
@@ -156,14 +165,6 @@ class Cluster:
 
     def _ask(self, replica: Replica, sql: str) -> list[str]:
         return send(replica.address, sql, self._config).splitlines()
-
-
-def children(client: KazooClient, path: str) -> frozenset[str]:
-    """Return the children of a znode, none if it does not exist."""
-    try:
-        return frozenset(client.get_children(path))
-    except NoNodeError:
-        return frozenset()
 
 
 def _replica_paths(client: KazooClient, path: str = ROOT) -> Iterator[str]:
