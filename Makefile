@@ -210,6 +210,17 @@ build/checks.stamp: requirements-checks.txt
 	@$(CHECKS)/pip install --quiet --disable-pip-version-check --no-compile -r requirements-checks.txt
 	@touch $@
 
+.PHONY: site
+site: setup build/site.stamp ## Build the documentation as HTML, in build/site/html
+	@$(BIN)/python tests/docs_site.py
+
+build/site.stamp: requirements-site.txt
+	@mkdir -p build
+	$(PYTHON_IS_RECENT)
+	@$(PYTHON) -m venv build/site/venv
+	@build/site/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r requirements-site.txt
+	@touch $@
+
 .PHONY: bill
 bill: setup build/checks.stamp build ## Make the context of the execution environment, and its bill of materials, in build
 	@$(BIN)/python tests/bill.py
