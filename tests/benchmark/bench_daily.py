@@ -5,7 +5,8 @@
 """Measures the daily run: many shard paths with one partition each, near and far away.
 
 Prints a summary and writes build/bench-daily.json. For figures to keep, run it on a machine that does nothing
-else. Environment: SHARD_PATHS (1000), LATENCY_MS (5), PROCESSES (2), RUNS (5).
+else. Environment: SHARD_PATHS (1000), LATENCY_MS (5), PROCESSES (2), RUNS (5), MOVES (as RUNS): the runs of
+each row that move something, 0 to measure only those with nothing to do.
 """
 
 from __future__ import annotations
@@ -48,13 +49,14 @@ def main() -> None:
         f"{this_machine()}\n",
         flush=True,
     )
-    first, *rest = days(1 + len(rows) * RUNS)
+    moves = int(os.environ.get("MOVES", RUNS))
+    first, *rest = days(1 + len(rows) * moves)
     found: dict[str, list[DailyRun]] = {}
     with running_pair(cold_members=1) as pair:
         tables = [pair.build(f"t{number:05}", 1 + len(rest)) for number in range(shard_paths)]
         pair.measure_daily(tables, first)
-        for number, row in enumerate(rows):
-            partitions = rest[number * RUNS : (number + 1) * RUNS]
+        for number, row in enumerate(rows if moves else ()):
+            partitions = rest[number * moves : (number + 1) * moves]
             found[row.name] = [measured(pair, tables, each, row) for each in partitions]
             print_runs(row.name, found[row.name], shard_paths)
         # These partitions are cold already.
