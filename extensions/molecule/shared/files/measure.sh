@@ -14,7 +14,8 @@ port=12181
 pid=
 trap '[ -z "$pid" ] || kill -9 "$pid"; rm -rf "$folder"' EXIT
 
-srvr() { { exec 3<>"/dev/tcp/127.0.0.1/$1" && printf srvr >&3 && cat <&3; } 2>/dev/null; }
+# A member that is about to start may leave a request without an answer.
+srvr() { { exec 3<>"/dev/tcp/127.0.0.1/$1" && printf srvr >&3 && timeout 2 cat <&3; } 2>/dev/null; }
 
 serve() {
     begin=$(date +%s%N)
