@@ -47,6 +47,8 @@ def places(cases: Sequence[Mapping[str, object]]) -> list[int]:
     return [sum(column[number] for column in columns) for number in range(len(cases))]
 
 
+_RELEASES = "the other releases of ZooKeeper; a share has the oldest and the newest form of the files"
+_STAND_IN = "`make keeper` runs it with the stand-in for ClickHouse Keeper"
 _COMBINATIONS = "what its parameters combine is tried one by one by other tests of the file"
 _MAKE = "another target of the Makefile runs it:"
 _ELSEWHERE = "minutes, through what other tests have:"
@@ -58,30 +60,37 @@ _STAYS = Share("all cases run", 1)
 _PATCHED = "unit/plugins/module_utils/_partmove/patched"
 _MEMORY: Mapping[str, Mapping[str, Share]] = {
     f"{_PATCHED}/move/test_to_hot_interleavings.py": {
-        "test_a_process_that_dies": Share(_SAME_CLAIM, 2),
-        "test_a_run_that_is_paused_while_another_one_begins": Share(_SAME_CLAIM, 2),
-        "test_a_run_that_is_paused_while_another_one_runs": Share(_SAME_CLAIM, 2),
-        "test_a_run_that_is_paused_while_partitions_are_moved": Share(_SAME_CLAIM, 2),
-        "test_a_session_that_expires": Share(_SAME_CLAIM, 2),
-        "test_a_server_that_acts": Share(_SAME_CLAIM, 5),
+        "test_a_process_that_dies": Share(_SAME_CLAIM, 3),
+        "test_a_run_that_is_paused_while_another_one_begins": Share(_SAME_CLAIM, 3),
+        "test_a_run_that_is_paused_while_another_one_runs": Share(_SAME_CLAIM, 3),
+        "test_a_run_that_is_paused_while_partitions_are_moved": Share(_SAME_CLAIM, 3),
+        "test_a_session_that_expires": Share(_SAME_CLAIM, 3),
+        "test_a_server_that_acts": Share(_SAME_CLAIM, 7),
+        "test_a_server_that_begins_and_ends": Share(_SAME_CLAIM, 3),
         "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 2),
         "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 2),
         "test_a_server_that_acts_while_an_answer_is_lost": Share(_COMBINATIONS, 3),
     },
     f"{_PATCHED}/move/test_to_cold_interleavings.py": {
-        "test_a_server_that_acts": Share(_SAME_CLAIM, 2),
+        "test_a_run_that_is_paused_while_another_one_begins": Share(_SAME_CLAIM, 3),
+        "test_a_run_that_is_paused_while_another_one_runs": Share(_SAME_CLAIM, 3),
+        "test_a_server_that_acts": Share(_SAME_CLAIM, 5),
+        "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 3),
+        "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 3),
+        "test_a_server_that_acts_while_an_answer_is_lost": Share(_COMBINATIONS, 3),
     },
     f"{_PATCHED}/move/test_run_reconnect_interleavings.py": {
         "test_a_connection_that_is_lost": Share(_SAME_CLAIM, 2),
-        "test_a_server_that_acts_before_a_connection_is_lost": Share(_COMBINATIONS, 3),
-        "test_a_server_that_acts_before_a_run_that_brings_back_loses_a_connection": Share(_COMBINATIONS, 2),
+        "test_a_server_that_acts_before_a_connection_is_lost": Share(_COMBINATIONS, 6),
+        "test_a_server_that_acts_before_a_run_that_brings_back_loses_a_connection": Share(_COMBINATIONS, 4),
+        "test_two_connections_that_are_lost": Share(_COMBINATIONS, 2),
     },
     f"{_PATCHED}/repair/test_restore_interleavings.py": {
-        "test_something_else_that_happens": Share(_SAME_CLAIM, 2),
+        "test_something_else_that_happens": Share(_SAME_CLAIM, 4),
     },
     f"{_PATCHED}/repair/test_run_interleavings.py": {
-        "test_a_process_that_dies": Share(_SAME_CLAIM, 2),
-        "test_a_server_that_acts": Share(_SAME_CLAIM, 3),
+        "test_a_process_that_dies": Share(_SAME_CLAIM, 4),
+        "test_a_server_that_acts": Share(_SAME_CLAIM, 7),
     },
     "unit/roles/partition_classify/policy/test_transforms_model.py": {
         "test_plan_equals_the_model": Share("random policies besides one with all keys", 3),
@@ -102,7 +111,7 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         ),
     },
     "clickhouse/test_leftovers.py": {
-        "test_the_kind_of_every_partition_of_every_replica": Share(_SAME_CLAIM, 3),
+        "test_the_kind_of_every_partition_of_every_replica": Share(_SAME_CLAIM, 9),
     },
     "clickhouse/test_operations_pages.py": {
         EVERY: Share(f"{_ELSEWHERE} test_operations.py has while_hot.yml"),
@@ -120,10 +129,27 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
             f"{_ELSEWHERE} a job of its own, whose gates have unit tests"
         ),
     },
-    "integration/modules/test_part_move_progress.py": {
-        "test_progress_is_shown_of_a_module_on_another_host": Share(_SAME_CLAIM, 2),
+    "integration/modules/test_cold_owner_copied.py": {
+        "test_a_hot_ensemble_that_was_set_back_goes_on_if_no_copy_runs": Share(_STAND_IN, 2),
+        "test_of_a_hot_ensemble_and_its_copy_one_goes_on": Share(_STAND_IN, 2),
     },
+    "integration/modules/test_ensemble_info.py": {
+        "test_members_that_are_missing_or_down": Share(_STAND_IN, 2),
+    },
+    "integration/modules/test_part_move_ends.py": {
+        "test_ensemble_that_goes_away_leaves_a_partial_result": Share(_STAND_IN, 2),
+    },
+    "integration/modules/test_part_move_load.py": {
+        "test_a_run_pauses_while_an_ensemble_is_slow": Share(_STAND_IN, 2),
+        "test_a_run_that_paused_for_long_enough_ends_and_another_goes_on": Share(_STAND_IN, 2),
+    },
+    "integration/modules/test_part_move_progress.py": {
+        "test_progress_is_shown_of_a_module_of_another_user": Share(_STAND_IN, 2),
+        "test_progress_is_shown_of_a_module_on_another_host": Share(_STAND_IN, 2),
+    },
+    "integration/modules/test_secrets.py": {"test_passwords_do_not_show": Share(_STAND_IN, 2)},
     "integration/modules/test_part_move_refusals.py": {
+        "test_member_of_cold_that_is_down": Share(_STAND_IN, 2),
         "test_unreachable_ensemble": Share("each case waits for its time limit", 2),
     },
     "integration/playbooks/test_auxiliary_ensemble.py": {
@@ -147,6 +173,23 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         EVERY: Share(f"{_ELSEWHERE} test_job.py has the job, keeper_files/ the files"),
         "test_damaged_snapshot_leaves_no_plan_and_no_copy": _STAYS,
     },
+    "integration/roles/partition_classify/test_role.py": {
+        "test_a_driver_python_of_notebooks_does_no_harm_and_the_result_is_shown": Share(
+            f"{_ELSEWHERE} test_role_plan.py has the result, a driver of notebooks is a variable alone"
+        ),
+    },
+    "integration/roles/partition_classify/zookeeper_files/test_member.py": {
+        "test_tree_in_files_is_the_tree_of_the_server": Share(
+            _RELEASES, stay=("3.8, snappy, as before 3.6", "3.9")
+        ),
+    },
+    "integration/roles/partition_classify/zookeeper_files/test_releases.py": {
+        "test_files_of_a_killed_server_are_what_it_recovers": Share(_RELEASES, 4),
+        "test_files_of_all_members_are_the_tree_that_they_tell": Share(_RELEASES, 4),
+    },
+    "integration/roles/partition_classify/zookeeper_files/test_situations.py": {
+        "test_what_is_read_is_what_zookeeper_restores": Share(_RELEASES, stay=("3.9.5",)),
+    },
     "integration/roles/partmove_guard/test_role_twin.py": {
         "test_what_is_installed_finishes_moves": Share(f"{_ELSEWHERE} test_role.py runs what is installed"),
     },
@@ -155,9 +198,17 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
             f"{_ELSEWHERE} `make demo` and the tests of roles and playbooks"
         ),
     },
+    "integration/test_table_inserts.py": {
+        "test_a_move_is_finished_only_after_older_inserts": Share("other ways to write one statement", 2),
+    },
     "integration/test_table_move.py": {
         "test_rows_survive_inserts_and_merges_all_the_time": Share(
             f"{_ELSEWHERE} test_table_root.py has a writer during killed runs, test_twin.py one during merges"
+        ),
+    },
+    "integration/test_table_root.py": {
+        "test_tables_go_from_one_keeper_to_another_and_back": Share(
+            f"{_ELSEWHERE} test_all_tables_go_there_and_back_in_the_order_of_the_plan, with ZooKeeper"
         ),
     },
     "integration/test_twin.py": {"test_killed_run_is_taken_up": Share(_KILLS, 18)},
@@ -180,6 +231,9 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         "test_a_replace_of_a_killed_run_in_an_empty_partition_is_a_question": Share(_KILLS, 3),
         "test_changes_of_the_structure": Share(_SAME_CLAIM, 3),
         "test_rows_inserted_after_a_truncate_stay": Share(_KILLS, 2),
+    },
+    "integration/test_twin_changes.py": {
+        "test_mutation_during_a_move_is_applied_once_to_each_row": Share(_COMBINATIONS, 3),
     },
     "integration/test_twin_readers.py": {
         "test_whatever_a_killed_run_leaves_each_row_is_seen_once": Share(
