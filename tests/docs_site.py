@@ -5,7 +5,7 @@
 """Builds the documentation as HTML, in build/site/html: all pages of docs, and those of modules and roles.
 
 ``python tests/docs_site.py``, after the packages of requirements-site.txt are in build/site/venv. A warning
-of Sphinx fails the build.
+of Sphinx or of antsibull-docs fails the build.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ HTML = FOLDER / "html"
 REFERENCE = "reference/ansible"
 """Below the source: what antsibull-docs writes about modules, plugins and roles."""
 _BIN = FOLDER / "venv" / "bin"
+_ANTSIBULL = str(_BIN / "antsibull-docs")
 _LINK = re.compile(r"(\]\()([^()\s#]+)(#[^()\s]*)?(\))")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 # The theme shows the headings of a page beside it, and an error for a page with a list of its own.
@@ -98,19 +99,27 @@ def contents(index: str, pages: Sequence[str]) -> str:
 
 
 def main() -> None:
-    """Build the site, or end with the warnings of Sphinx."""
+    """Build the site, or end with the warnings."""
     repository = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["repository"]
     for folder in (SOURCE, HTML):
         shutil.rmtree(folder, ignore_errors=True)
     _write_pages(repository)
     (SOURCE / REFERENCE).mkdir(parents=True, exist_ok=True)
-    options = ("--use-current", "--squash-hierarchy", "--fail-on-error")
+    collections = ROOT / "build" / "collections"
     environment = {
         "PATH": f"{_BIN}{os.pathsep}{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "build" / "collections"),
+        "ANSIBLE_COLLECTIONS_PATH": str(collections),
     }
-    places = ("--dest-dir", str(SOURCE / REFERENCE), "olap.partmove")
-    _run([str(_BIN / "antsibull-docs"), "collection", *options, *places], environment)
+    folder = str(collections / "ansible_collections" / "olap" / "partmove")
+    _run([_ANTSIBULL, "lint-collection-docs", "--plugin-docs", folder], environment)
+    options = (
+        "--use-current",
+        "--squash-hierarchy",
+        "--fail-on-error",
+        "--dest-dir",
+        str(SOURCE / REFERENCE),
+    )
+    _run([_ANTSIBULL, "collection", *options, "olap.partmove"], environment)
     for page in (SOURCE / REFERENCE).glob("*.rst"):
         page.write_text(_HEADINGS.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
     settings = ("-c", str(ROOT / "tests" / "docsite"), "--fail-on-warning", "--keep-going", "--quiet")
