@@ -52,6 +52,8 @@ missing_for_tests() {
     have clickhouse-client || echo clickhouse-client
     have shellcheck || echo shellcheck
     have chromium || echo chromium
+    # Its promtool checks alerts and metrics.
+    have promtool || echo prometheus
     [ -e /usr/share/java/zookeeper.jar ] || echo libzookeeper-java
     # For the hosts that the scenarios of extensions/molecule boot, see docs/internals/staging.md.
     have debootstrap || echo debootstrap

@@ -1,0 +1,238 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Prometheus takes the metrics and the alert rules; each alert fires for what it says, and not without it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
+    Row,
+    ShardAudit,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.judge import Verdict
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.report import AuditReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.audit import (
+    TwinAudit,
+    TwinRow,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.report import (
+    TwinAuditReport,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.verdict import TwinVerdict
+
+ROOT = Path(__file__).resolve().parents[2]
+RULES = ROOT / "docs" / "reference" / "prometheus" / "partmove.rules.yml"
+ALERTS = [rule["alert"] for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+LOST = Row("/t", "1", "r1", Verdict(FindingKind.UNREGISTERED, ("1_0_0_0",)))
+ATTACHED = TwinRow("/t", "1", "", TwinVerdict(TwinKind.ATTACHED))
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("promtool") is None,
+    reason="there is no promtool on this machine, which is in Debian's prometheus",
+)
+
+
+class Case(NamedTuple):
+    """What makes an alert fire, and what it says then. A timestamp of 0 is the start of the test."""
+
+    alert: str
+    series: str
+    calm: str
+    """A value without the alert; empty for a series that is missing."""
+    fires: str
+    summary: str
+    labels: str = ""
+    """Of the alert, in the order of the series."""
+    hours: float = 3
+
+
+SHARD = 'shard_path="/t"'
+CASES = (
+    Case(
+        "PartmoveDoNotRestart",
+        'partmove_audit_restart_unsafe{shard_path="/t",replica="r1",host="ch1"}',
+        "0",
+        "1",
+        "Do not restart r1 of /t on ch1",
+        'shard_path="/t",replica="r1",host="ch1"',
+    ),
+    Case(
+        "PartmoveWrittenByAnother",
+        f"partmove_audit_written_by_another{{{SHARD}}}",
+        "0",
+        "2",
+        "Another tool writes to /t: stop it, and audit again",
+        SHARD,
+    ),
+    Case(
+        "PartmoveInconsistent",
+        f'partmove_audit_drift{{{SHARD},kind="unregistered"}}',
+        "0",
+        "3",
+        "3 \N{MULTIPLICATION SIGN} unregistered in /t: read the page of the audit",
+        f'{SHARD},kind="unregistered"',
+    ),
+    Case(
+        "PartmoveInconsistent",
+        f'partmove_twin_audit_drift{{{SHARD},kind="uneven"}}',
+        "0",
+        "1",
+        "1 \N{MULTIPLICATION SIGN} uneven in /t: read the page of the audit",
+        f'{SHARD},kind="uneven"',
+    ),
+    Case(
+        "PartmoveTableBlocked",
+        f'partmove_twin_audit_drift{{{SHARD},kind="twin_unlike"}}',
+        "0",
+        "1",
+        "No partition of /t can move: make the definitions alike",
+        f'{SHARD},kind="twin_unlike"',
+    ),
+    Case(
+        "PartmoveTwinLacksRows",
+        f"partmove_twin_audit_missing{{{SHARD}}}",
+        "0",
+        "1",
+        "Rows that should be in a cold twin are not there; create and drop nothing",
+        SHARD,
+    ),
+    Case(
+        "PartmoveRowsSeenTwice",
+        f"partmove_twin_audit_seen_twice{{{SHARD}}}",
+        "0",
+        "1",
+        "Readers of both tables see rows twice of /t",
+        SHARD,
+    ),
+    Case(
+        "PartmoveRowsSeenTwice",
+        "partmove_twin_audit_seen_twice_since_timestamp_seconds",
+        "9000",
+        "0",
+        "Readers of both tables see rows twice",
+    ),
+    Case(
+        "PartmoveMoveUnfinished",
+        f"partmove_twin_audit_oldest_record_timestamp_seconds{{{SHARD}}}",
+        "9000",
+        "0",
+        "A move of /t was begun and not finished",
+        SHARD,
+    ),
+    Case(
+        "PartmoveAlterUnfinished",
+        f"partmove_twin_audit_alter_unfinished_since_timestamp_seconds{{{SHARD}}}",
+        "9000",
+        "0",
+        "Run twin_alter for /t without a statement; nothing moves until then",
+        SHARD,
+    ),
+    Case(
+        "PartmoveHoldOver",
+        f'partmove_twin_audit_hold_until_timestamp_seconds{{{SHARD},owner="me"}}',
+        "9000",
+        "0",
+        "The hold of me on /t ended a day ago, and is still there",
+        f'{SHARD},owner="me"',
+        25,
+    ),
+    Case("PartmoveNoAudit", "partmove_audit_timestamp_seconds", "9000", "0", "No audit for two hours"),
+    Case("PartmoveNoAudit", "partmove_twin_audit_timestamp_seconds", "9000", "", "No audit for two hours"),
+    Case(
+        "PartmoveIncompleteAudit",
+        "partmove_audit_complete",
+        "1",
+        "0",
+        "Audits have left out something for a day; their summary says what",
+        hours=25,
+    ),
+    Case(
+        "PartmoveNoCompleteAudit",
+        "partmove_audit_last_complete_timestamp_seconds",
+        "80000",
+        "0",
+        "No audit of the last day has judged everything",
+        hours=25,
+    ),
+    Case(
+        "PartmoveGuardWithoutSuccess",
+        'partmove_guard_last_success_timestamp_seconds{separation="twin"}',
+        "80000",
+        "0",
+        "The guard (twin) has not succeeded for a day: journalctl -u partmove-guard",
+        'separation="twin"',
+        25,
+    ),
+)
+
+
+def promtool(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["promtool", *arguments], input=text, capture_output=True, text=True, check=False)
+
+
+def fired(case: Case, value: str, folder: Path, *, expected: bool) -> str:
+    """Return what promtool says if an alert does not fire as expected, or fires unexpectedly."""
+    labels = dict(each.split("=") for each in case.labels.split(",") if each)
+    alert = {
+        "exp_labels": {name: json.loads(label) for name, label in labels.items()},
+        "exp_annotations": {"summary": case.summary},
+    }
+    test = {
+        "interval": "5m",
+        "input_series": [{"series": case.series, "values": f"{value}x400"}] if value else [],
+        "alert_rule_test": [
+            {
+                "eval_time": f"{case.hours:g}h",
+                "alertname": case.alert,
+                "exp_alerts": [alert] if expected else [],
+            }
+        ],
+    }
+    file = folder / "test.yml"
+    content = {"rule_files": [str(RULES)], "evaluation_interval": "5m", "tests": [test]}
+    file.write_text(yaml.safe_dump(content, allow_unicode=True))
+    done = promtool("test", "rules", str(file))
+    return f"{done.stdout}{done.stderr}" if done.returncode else ""
+
+
+def test_prometheus_reads_the_rules() -> None:
+    done = promtool("check", "rules", str(RULES))
+    assert done.returncode == 0, done.stderr
+    assert f"{len(ALERTS)} rules found" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        AuditReport([ShardAudit("/t", (LOST,), written_by_another=("1",))]).metrics(0.0),
+        TwinAuditReport([TwinAudit("/t", (ATTACHED,), began={"1": 1})]).metrics(0.0),
+    ],
+    ids=["patched", "twin"],
+)
+def test_prometheus_reads_the_metrics_and_finds_no_fault(text: str) -> None:
+    done = promtool("check", "metrics", text=text)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.alert}-{case.series.split('{')[0]}")
+def test_an_alert_fires_for_what_it_says_and_not_without_it(case: Case, tmp_path: Path) -> None:
+    assert fired(case, case.fires, tmp_path, expected=True) == ""
+    assert fired(case, case.calm, tmp_path, expected=False) == ""
+    # The test can fail.
+    assert "exp:" in fired(case, case.fires, tmp_path, expected=False)
+
+
+def test_every_alert_has_a_case() -> None:
+    assert list(dict.fromkeys(case.alert for case in CASES)) == ALERTS
