@@ -26,6 +26,8 @@ PAGES = (
     "plugins/module_utils/_tasks/journal_file.py",
 )
 """Files that name the version of the collection."""
+_UNRELEASED = "Not released yet. "
+"""What the summary of a release says until then."""
 _COPY = ROOT / "build/changelog/ansible_collections/olap/partmove/changelogs"
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
@@ -53,6 +55,15 @@ def with_version(text: str, current: str, version: str) -> str:
     return re.sub(rf"(?<![\d.]){re.escape(current)}(?![\d]|\.\d)", version, text)
 
 
+def added_in(text: str, current: str, version: str) -> str:
+    """Return the documentation of a plugin or role with the new version where it names the unreleased one.
+
+    >>> added_in("version_added: 0.1.0", "0.1.0", "1.0.0")
+    'version_added: 1.0.0'
+    """
+    return re.sub(rf"(?m)^( *version_added: ){re.escape(current)}$", rf"\g<1>{version}", text)
+
+
 def main() -> int:
     """Prepare the release; 1 if it cannot be made."""
     if len(sys.argv) != 2:
@@ -69,6 +80,12 @@ def main() -> int:
     for page in PAGES:
         path = ROOT / page
         path.write_text(with_version(path.read_text(), current, version))
+    if current not in released:
+        for path in map(ROOT.joinpath, _output("git", "ls-files", "plugins", "roles").splitlines()):
+            if path.suffix in (".py", ".yml"):
+                path.write_text(added_in(path.read_text(), current, version))
+    for path in (ROOT / "changelogs/fragments").glob("*.yml"):
+        path.write_text(path.read_text().replace(_UNRELEASED, ""))
     subprocess.run(["make", "changelog"], cwd=ROOT, check=True)
     _take_changelog()
     subprocess.run(["make", "build", "importer"], cwd=ROOT, check=True)

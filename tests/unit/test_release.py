@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from release import PAGES, problem, with_version
+from release import PAGES, added_in, problem, with_version
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,6 +51,13 @@ def test_releases_that_cannot_be_made_are_refused(
 def test_only_the_version_itself_is_replaced() -> None:
     text = "olap-partmove-0.1.0.tar.gz; 0.1.0. 10.1.0 0.1.0.1 0.1.01"
     assert with_version(text, "0.1.0", "1.0.0") == "olap-partmove-1.0.0.tar.gz; 1.0.0. 10.1.0 0.1.0.1 0.1.01"
+
+
+def test_what_was_added_in_an_unreleased_version_is_added_in_the_released_one() -> None:
+    text = "version_added: 0.1.0\n  a:\n    version_added: 0.1.0\n  b:\n    version_added: 0.0.9\n# of 0.1.0"
+    assert added_in(text, "0.1.0", "1.0.0") == (
+        "version_added: 1.0.0\n  a:\n    version_added: 1.0.0\n  b:\n    version_added: 0.0.9\n# of 0.1.0"
+    )
 
 
 def test_every_file_that_names_the_version_is_known() -> None:
