@@ -83,3 +83,14 @@ def test_every_package_for_development_has_an_exact_version() -> None:
     }
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     assert names <= {name.lower() for name in re.findall(r"^([\w.-]+)==[\w.]+$", pins, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("file", ["requirements.txt", "meta/ee-requirements.txt"])
+def test_what_users_install_is_limited_to_the_releases_up_to_the_tested_ones(file: str) -> None:
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    tested = dict(re.findall(r"^([\w.-]+)==([\w.]+)$", pins, re.MULTILINE))
+    for line in (ROOT / file).read_text(encoding="utf-8").splitlines():
+        if line[:1].isalpha():
+            needed = Requirement(line)
+            assert {each.operator for each in needed.specifier} == {">=", "<"}, line
+            assert tested[needed.name] in needed.specifier, line
