@@ -42,6 +42,8 @@ _OFFERED = ("zookeeper", "zookeeperd", "clickhouse-server", "clickhouse-client")
 _MASKED = (
     *("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer"),
     *("systemd-networkd-wait-online.service", "console-getty.service", "getty.target"),
+    # Each holds an inotify instance, and all hosts of a machine share the 128 of root.
+    *("systemd-ask-password-console.path", "systemd-ask-password-wall.path"),
 )
 _REMOVED = ("etc/apt/sources.list", "etc/hostname", "etc/resolv.conf", "var/lib/dbus/machine-id")
 

@@ -47,7 +47,8 @@ _SETTINGS = (
     *("--quiet", "--boot", "--register=no", "--keep-unit", "--resolv-conf=off", "--timezone=off"),
     *("--link-journal=no", "--console=pipe"),
 )
-# Hosts in one control group would take each other's services for their own.
+# Hosts in one control group would take each other's services for their own. The reboot of a host ends
+# systemd-nspawn with 133.
 _IN_GROUPS = """
 for group; do
     [ "$group" = -- ] && break
@@ -55,7 +56,12 @@ for group; do
     shift
 done
 shift
-exec "$@"
+status=133
+while [ "$status" -eq 133 ]; do
+    status=0
+    "$@" || status=$?
+done
+exit "$status"
 """
 
 
