@@ -23,8 +23,8 @@ from .judged import JudgedPartition
 from .sources import Source, Sources, read_sources
 
 _SOURCE = "Run part_repair again with registrations, a backup that has the part znode."
-_NO_STATEMENT = (
-    "Or find one server with every part of the partition that any replica has, and on this server alone ALTER"
+_BY_HAND = (
+    "find one server with every part of the partition that any replica has, and on this server alone ALTER"
     " TABLE … DETACH PARTITION ID and then ATTACH PARTITION ID; without such a server rows would be missing."
     " Do not restart the server before"
 )
@@ -88,21 +88,26 @@ def _source(
     shown = replica.hashes.get(part.text)
     if shown is None:
         raise _Refused(
-            f"the server of replica {replica.name} does not show the hash of {part.text}", _remedy(partition)
+            f"the server of replica {replica.name} does not show the hash of {part.text}",
+            _remedy(partition, is_provable=False),
         )
     for source in sources.of(replica.name, part.text):
         if registers_hash(source.data, source.children, shown):
             return source
     raise _Refused(
         f"{part.text} of replica {replica.name} is on disk, and no known part znode has the hash of its data",
-        _remedy(partition),
+        _remedy(partition, is_provable=True),
     )
 
 
-def _remedy(partition: PartitionEvidence) -> str:
-    """Return the remedy for a part without a source, with the SQL where it is certain to keep all rows."""
+def _remedy(partition: PartitionEvidence, *, is_provable: bool) -> str:
+    """Return the remedy for a part without a source, with the SQL where it is certain to keep all rows.
+
+    is_provable: whether the server shows the hash that a part znode of another source would be compared with.
+    """
     verdict = Verdict(FindingKind.UNREGISTERED)
     statements = [each for one in partition.replicas for each in statements_of(partition, one, verdict)]
-    if not statements:
-        return f"{_SOURCE} {_NO_STATEMENT}"
-    return f"{_SOURCE} Or run these statements, and do not restart the server before: {'; '.join(statements)}"
+    by_hand = _BY_HAND
+    if statements:
+        by_hand = f"run these statements, and do not restart the server before: {'; '.join(statements)}"
+    return f"{_SOURCE} Or {by_hand}" if is_provable else f"{by_hand[0].upper()}{by_hand[1:]}"

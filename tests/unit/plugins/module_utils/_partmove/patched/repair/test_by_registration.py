@@ -94,6 +94,9 @@ def test_other_data_on_disk_is_not_registered(drifted: Drifted, shown: str | Non
     delete(R1)(drifted.bench)
     report = drifted.repair(FindingKind.REGISTERED_FOR_ANOTHER)
     assert report.left[DAY].reason == reason
+    # A registration of another source would be compared with the hash, too.
+    assert ("with registrations" in report.left[DAY].remedy) == (shown is not None)
+    assert "ATTACH PARTITION ID" in report.left[DAY].remedy
     assert drifted.done == []
 
 
