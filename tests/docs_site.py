@@ -110,8 +110,8 @@ def main() -> None:
         "PATH": f"{_BIN}{os.pathsep}{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "ANSIBLE_COLLECTIONS_PATH": str(collections),
     }
-    folder = str(collections / "ansible_collections" / "olap" / "partmove")
-    _run([_ANTSIBULL, "lint-collection-docs", "--plugin-docs", folder], environment)
+    collection = str(collections / "ansible_collections" / "olap" / "partmove")
+    _run([_ANTSIBULL, "lint-collection-docs", "--plugin-docs", collection], environment)
     options = (
         "--use-current",
         "--squash-hierarchy",
