@@ -32,7 +32,7 @@ _LINKS = (
     re.compile(r"^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)", re.MULTILINE),
     re.compile(r"<(?:a|img|source)\s[^>]*?(?:href|src|srcset)=[\"']([^\"']+)[\"']", re.IGNORECASE),
 )
-_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
 
 class Link(NamedTuple):
@@ -48,7 +48,7 @@ def links(text: str) -> Iterator[Link]:
         text = pattern.sub(lambda found: "\n" * found[0].count("\n"), text)
     for pattern in _LINKS:
         for found in pattern.finditer(text):
-            if not _ELSEWHERE.match(found[1]):
+            if not ELSEWHERE.match(found[1]):
                 yield Link(text.count("\n", 0, found.start(1)) + 1, found[1])
 
 

@@ -21,6 +21,8 @@ from pathlib import Path
 
 import yaml
 
+from check_links import ELSEWHERE, links
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "site"
 SOURCE = FOLDER / "source"
@@ -30,7 +32,6 @@ REFERENCE = "reference/ansible"
 _BIN = FOLDER / "venv" / "bin"
 _ANTSIBULL = str(_BIN / "antsibull-docs")
 _LINK = re.compile(r"(\]\()([^()\s#]+)(#[^()\s]*)?(\))")
-_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 # The theme shows the headings of a page beside it, and an error for a page with a list of its own.
 _HEADINGS = re.compile(r"^\.\. contents::\n(?: +:\w+:.*\n)*", re.MULTILINE)
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
@@ -68,7 +69,7 @@ def with_addresses(text: str, page: str, repository: str) -> str:
     """Return a page whose links lead to the pages of the site, or to the repository."""
 
     def changed(found: re.Match[str]) -> str:
-        if _ELSEWHERE.match(found[2]):
+        if ELSEWHERE.match(found[2]):
             return found[0]
         return f"{found[1]}{address_of(page, found[2], repository)}{found[3] or ''}{found[4]}"
 
@@ -84,7 +85,8 @@ def contents(index: str, pages: Sequence[str]) -> str:
     written: list[str] = []
     parts = _SECTION.split(index)
     for title, text in zip(parts[1::2], parts[2::2], strict=True):
-        linked = dict.fromkeys(re.sub(r"/$", "/README.md", found[2]) for found in _LINK.finditer(text))
+        targets = (link.target.partition("#")[0] for link in links(text))
+        linked = dict.fromkeys(re.sub(r"/$", "/README.md", target) for target in targets)
         own = [page for page in linked if page in left]
         left = [page for page in left if page not in own]
         for above in [page for page in own if page.endswith("/README.md")]:

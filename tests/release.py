@@ -26,7 +26,7 @@ PAGES = (
     "plugins/module_utils/_tasks/journal_file.py",
 )
 """Files that name the version of the collection."""
-_UNRELEASED = "Not released yet. "
+UNRELEASED = "Not released yet. "
 """What the summary of a release says until then."""
 _COPY = ROOT / "build/changelog/ansible_collections/olap/partmove/changelogs"
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
@@ -85,7 +85,7 @@ def main() -> int:
             if path.suffix in (".py", ".yml"):
                 path.write_text(added_in(path.read_text(), current, version))
     for path in (ROOT / "changelogs/fragments").glob("*.yml"):
-        path.write_text(path.read_text().replace(_UNRELEASED, ""))
+        path.write_text(path.read_text().replace(UNRELEASED, ""))
     subprocess.run(["make", "changelog"], cwd=ROOT, check=True)
     _take_changelog()
     subprocess.run(["make", "build", "importer"], cwd=ROOT, check=True)

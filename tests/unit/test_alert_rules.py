@@ -2,46 +2,24 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prometheus takes the metrics and the alert rules; each alert fires for what it says, and not without it."""
+"""Prometheus reads the alert rules; each alert fires for what it says, and not without it."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 import yaml
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
-    Row,
-    ShardAudit,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.judge import Verdict
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.report import AuditReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.audit import (
-    TwinAudit,
-    TwinRow,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.report import (
-    TwinAuditReport,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.verdict import TwinVerdict
+from support.promtool import needs_promtool, promtool
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "docs" / "reference" / "prometheus" / "partmove.rules.yml"
 ALERTS = [rule["alert"] for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
-LOST = Row("/t", "1", "r1", Verdict(FindingKind.UNREGISTERED, ("1_0_0_0",)))
-ATTACHED = TwinRow("/t", "1", "", TwinVerdict(TwinKind.ATTACHED))
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("promtool") is None,
-    reason="there is no promtool on this machine, which is in Debian's prometheus",
-)
+pytestmark = needs_promtool
 
 
 class Case(NamedTuple):
@@ -178,10 +156,6 @@ CASES = (
 )
 
 
-def promtool(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["promtool", *arguments], input=text, capture_output=True, text=True, check=False)
-
-
 def fired(case: Case, value: str, folder: Path, *, expected: bool) -> str:
     """Return what promtool says if an alert does not fire as expected, or fires unexpectedly."""
     labels = dict(each.split("=") for each in case.labels.split(",") if each)
@@ -211,19 +185,6 @@ def test_prometheus_reads_the_rules() -> None:
     done = promtool("check", "rules", str(RULES))
     assert done.returncode == 0, done.stderr
     assert f"{len(ALERTS)} rules found" in done.stdout
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        AuditReport([ShardAudit("/t", (LOST,), written_by_another=("1",))]).metrics(0.0),
-        TwinAuditReport([TwinAudit("/t", (ATTACHED,), began={"1": 1})]).metrics(0.0),
-    ],
-    ids=["patched", "twin"],
-)
-def test_prometheus_reads_the_metrics_and_finds_no_fault(text: str) -> None:
-    done = promtool("check", "metrics", text=text)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.alert}-{case.series.split('{')[0]}")

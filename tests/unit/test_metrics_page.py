@@ -36,14 +36,14 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit
     TwinAuditReport,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.verdict import TwinVerdict
+from support.promtool import needs_promtool, promtool
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `(partmove_\w+)` \| (.*?) ?\| .+ \|$", PAGE, flags=re.MULTILINE)
 LOST = Row("/t", "1", "r1", Verdict(FindingKind.UNREGISTERED, ("1_0_0_0",)))
-PATCHED = AuditReport([ShardAudit("/t", (LOST,), written_by_another=("1",))]).metrics(0.0) + AuditReport(
-    [ShardAudit("/u", (), "unreadable")]
-).metrics(0.0)
+OF_FINDINGS = AuditReport([ShardAudit("/t", (LOST,), written_by_another=("1",))]).metrics(0.0)
+PATCHED = OF_FINDINGS + AuditReport([ShardAudit("/u", (), "unreadable")]).metrics(0.0)
 LASTING = TwinAudit(
     "/t",
     (TwinRow("/t", "1", "", TwinVerdict(TwinKind.ATTACHED)),),
@@ -51,9 +51,8 @@ LASTING = TwinAudit(
     hold=Hold("me", "a migration", 1),
     alter=UnfinishedAlter("/z", 1, is_in_progress=False),
 )
-TWIN = TwinAuditReport([LASTING]).metrics(0.0) + TwinAuditReport([TwinAudit("/u", (), "unreadable")]).metrics(
-    0.0
-)
+OF_TWINS = TwinAuditReport([LASTING]).metrics(0.0)
+TWIN = OF_TWINS + TwinAuditReport([TwinAudit("/u", (), "unreadable")]).metrics(0.0)
 GUARD = re.sub(r"^ +", "", (ROOT / "playbooks" / "guard.yml").read_text(encoding="utf-8"), flags=re.MULTILINE)
 RULES = (ROOT / "docs" / "reference" / "prometheus" / "partmove.rules.yml").read_text(encoding="utf-8")
 GRAFANA = (ROOT / "docs" / "reference" / "prometheus" / "grafana-dashboard.json").read_text(encoding="utf-8")
@@ -75,6 +74,13 @@ def labels_in(text: str, metric: str) -> set[tuple[str, ...]]:
 
 def test_the_page_has_every_metric_in_its_order_and_no_other() -> None:
     assert [name for name, _ in ROWS] == [*names_in(PATCHED), *names_in(TWIN), *names_in(GUARD)]
+
+
+@needs_promtool
+@pytest.mark.parametrize("text", [OF_FINDINGS, OF_TWINS], ids=["patched", "twin"])
+def test_prometheus_reads_the_metrics_and_finds_no_fault(text: str) -> None:
+    done = promtool("check", "metrics", text=text)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_dashboard_and_alerts_use_metrics_and_kinds_that_exist() -> None:

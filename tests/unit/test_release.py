@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from release import PAGES, added_in, problem, with_version
+from release import PAGES, UNRELEASED, added_in, problem, with_version
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,6 +58,13 @@ def test_what_was_added_in_an_unreleased_version_is_added_in_the_released_one() 
     assert added_in(text, "0.1.0", "1.0.0") == (
         "version_added: 1.0.0\n  a:\n    version_added: 1.0.0\n  b:\n    version_added: 0.0.9\n# of 0.1.0"
     )
+
+
+def test_the_summary_of_an_unreleased_version_says_so_in_the_known_words() -> None:
+    released = yaml.safe_load((ROOT / "changelogs/changelog.yaml").read_text())["releases"]
+    version = yaml.safe_load((ROOT / "galaxy.yml").read_text())["version"]
+    fragments = (ROOT / "changelogs/fragments").glob("*.yml")
+    assert sum(UNRELEASED in each.read_text() for each in fragments) == (version not in released)
 
 
 def test_every_file_that_names_the_version_is_known() -> None:
