@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,9 @@ def check_scenario(name: str) -> None:
 
 def _molecule(name: str) -> subprocess.CompletedProcess[str]:
     programs = [quick_playbook.program().parent, Path(sys.executable).parent]
+    home = STAGING / "home" / name
+    # After a run that failed, molecule would go on with its hosts, and they are gone.
+    shutil.rmtree(home, ignore_errors=True)
     return subprocess.run(
         # The hosts stay until their logs are kept.
         [str(programs[-1] / "molecule"), "test", "--destroy=never", "--scenario-name", name],
@@ -63,7 +67,7 @@ def _molecule(name: str) -> subprocess.CompletedProcess[str]:
             "PATH": os.pathsep.join([*map(str, programs), os.environ["PATH"]]),
             # Where molecule keeps its state: by the name of the working folder alone, others have it too, and
             # scenarios run beside each other.
-            "ANSIBLE_HOME": str(STAGING / "home" / name),
+            "ANSIBLE_HOME": str(home),
             "ANSIBLE_NOCOLOR": "1",
             "NO_COLOR": "1",
             "LC_ALL": "C.UTF-8",
