@@ -17,6 +17,7 @@ from .base import base
 from .carried import pack
 from .hosts import create, destroy, publish
 from .machine import StagingError
+from .zookeeper_archive import make_archive
 
 
 def main() -> int:
@@ -51,6 +52,9 @@ def _arguments() -> argparse.ArgumentParser:
     carry = commands.add_parser("carry", help="pack Ansible and the collection for a host")
     carry.add_argument("file", type=Path)
     carry.set_defaults(run=lambda options: print(pack(options.file)))
+    archive = commands.add_parser("archive", help="make an archive of ZooKeeper like those of Apache")
+    archive.add_argument("file", type=Path)
+    archive.set_defaults(run=lambda options: print(make_archive(options.file)))
     write = commands.add_parser(
         "write", help="write to an ensemble until a file is there; print what happened"
     )
