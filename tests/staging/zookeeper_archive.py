@@ -17,7 +17,7 @@ from .machine import StagingError
 
 _JARS = Path("/usr/share/java")
 _MANIFEST = "META-INF/MANIFEST.MF"
-# What Debian's manifest leaves to the one who runs it: the log, and what TLS and the admin server need besides.
+# What the manifest of Debian leaves out: the log, and what TLS and the admin server need besides.
 _BESIDES = (
     *("slf4j-log4j12", "log4j-1.2", "servlet-api", "jetty9-util-ajax"),
     *("netty-codec", "netty-resolver", "netty-transport-native-unix-common"),
@@ -42,7 +42,7 @@ def make_archive(archive: Path) -> Path:
 
 
 def _named_in(jar: Path) -> list[Path]:
-    """The jars that the manifest of a jar names and that are installed. Its lines are folded after 72 bytes."""
+    """The installed jars that the manifest of a jar names. Its lines are folded after 72 bytes."""
     with zipfile.ZipFile(jar) as opened:
         manifest = re.sub(r"\r?\n ", "", opened.read(_MANIFEST).decode())
     named = re.search(r"^Class-Path: (.*)$", manifest, re.MULTILINE)
