@@ -325,11 +325,12 @@ def test_lists_and_checks_of_the_syntax_need_no_tag(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "variables", "remedy"),
+    ("role", "needed", "variables", "remedy"),
     [
-        ("zookeeper", {"zookeeper_members": {"1": "ch1"}}, "docs/zookeeper.md of the collection says what"),
+        ("zookeeper", "apt", {"zookeeper_members": {"1": "ch1"}}, "Set zookeeper_archive"),
         (
             "clickhouse_node",
+            "apt or dnf",
             {
                 "clickhouse_node_packages": [{"name": "clickhouse-server", "version": "20.12"}],
                 "clickhouse_node_hot": {"hosts": ["127.0.0.1:1"]},
@@ -341,17 +342,18 @@ def test_lists_and_checks_of_the_syntax_need_no_tag(tmp_path: Path) -> None:
     ids=["zookeeper", "clickhouse_node"],
 )
 @pytest.mark.parametrize("options", [[], ["--check"]], ids=["run", "check"])
-def test_a_distribution_without_apt_is_refused(
-    tmp_path: Path, role: str, variables: dict[str, Any], remedy: str, options: list[str]
+def test_a_distribution_with_another_package_manager_is_refused(
+    tmp_path: Path, role: str, needed: str, variables: dict[str, Any], remedy: str, options: list[str]
 ) -> None:
     (tmp_path / "hosts.yml").write_text(INVENTORY)
-    (tmp_path / "vars.json").write_text(json.dumps({**variables, f"{role}__package_manager": "dnf"}))
+    (tmp_path / "vars.json").write_text(json.dumps({**variables, f"{role}__package_manager": "zypper"}))
     play = {"hosts": "ch1", "gather_facts": False, "roles": [f"olap.partmove.{role}"]}
     playbook = tmp_path / "site.yml"
     playbook.write_text(json.dumps([play]))
     extra = ["-i", str(tmp_path / "hosts.yml"), "-e", f"@{tmp_path / 'vars.json'}"]
     done = run_playbook(playbook, *extra, *options)
     assert done.status != 0
-    assert "with the package manager dnf, and this role needs apt. Nothing was changed." in done.output
+    said = f"with the package manager zypper, and this role needs {needed}. Nothing was changed."
+    assert said in done.output
     assert remedy in done.output
     assert "changed=0 " in done.output
