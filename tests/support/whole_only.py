@@ -50,6 +50,7 @@ def places(cases: Sequence[Mapping[str, object]]) -> list[int]:
 _RELEASES = "the other releases of ZooKeeper; a share has the oldest and the newest form of the files"
 _STAND_IN = "`make keeper` runs it with the stand-in for ClickHouse Keeper"
 _COMBINATIONS = "what its parameters combine is tried one by one by other tests of the file"
+_VERSIONS = "the other versions of ClickHouse; other smoke tests move partitions with them"
 _MAKE = "another target of the Makefile runs it:"
 _ELSEWHERE = "minutes, through what other tests have:"
 
@@ -65,18 +66,18 @@ _MEMORY: Mapping[str, Mapping[str, Share]] = {
         "test_a_run_that_is_paused_while_another_one_runs": Share(_SAME_CLAIM, 3),
         "test_a_run_that_is_paused_while_partitions_are_moved": Share(_SAME_CLAIM, 3),
         "test_a_session_that_expires": Share(_SAME_CLAIM, 3),
-        "test_a_server_that_acts": Share(_SAME_CLAIM, 7),
-        "test_a_server_that_begins_and_ends": Share(_SAME_CLAIM, 3),
-        "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 2),
-        "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 2),
+        "test_a_server_that_acts": Share(_SAME_CLAIM, 14),
+        "test_a_server_that_begins_and_ends": Share(_SAME_CLAIM, 5),
+        "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 4),
+        "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 4),
         "test_a_server_that_acts_while_an_answer_is_lost": Share(_COMBINATIONS, 3),
     },
     f"{_PATCHED}/move/test_to_cold_interleavings.py": {
         "test_a_run_that_is_paused_while_another_one_begins": Share(_SAME_CLAIM, 3),
         "test_a_run_that_is_paused_while_another_one_runs": Share(_SAME_CLAIM, 3),
-        "test_a_server_that_acts": Share(_SAME_CLAIM, 5),
-        "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 3),
-        "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 3),
+        "test_a_server_that_acts": Share(_SAME_CLAIM, 10),
+        "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 5),
+        "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 5),
         "test_a_server_that_acts_while_an_answer_is_lost": Share(_COMBINATIONS, 3),
     },
     f"{_PATCHED}/move/test_run_reconnect_interleavings.py": {
@@ -92,6 +93,17 @@ _MEMORY: Mapping[str, Mapping[str, Share]] = {
         "test_a_process_that_dies": Share(_SAME_CLAIM, 4),
         "test_a_server_that_acts": Share(_SAME_CLAIM, 7),
     },
+    "unit/plugins/module_utils/_clickhouse/config/test_edit.py": {
+        "test_present_then_again_then_absent": Share(_SAME_CLAIM, 3),
+    },
+    "unit/plugins/module_utils/_partmove/twin/readers/test_recorded_readers_many_acts.py": {
+        "test_readers_miss_no_row_and_see_none_twice": Share("random acts, from several seeds", 2),
+    },
+    "unit/plugins/module_utils/_partmove/twin/move/test_group_move_many_acts.py": {
+        "test_no_row_is_lost_or_stays_twice_and_steps_lead_where_the_transitions_say": Share(
+            "random acts, from several seeds", 2
+        ),
+    },
     "unit/roles/partition_classify/policy/test_transforms_model.py": {
         "test_plan_equals_the_model": Share("random policies besides one with all keys", 3),
     },
@@ -105,12 +117,18 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         "test_hot_was_put_back_from_before_the_move": _STAYS,
     },
     "clickhouse/test_config_shapes.py": {
-        "test_the_module_does_what_the_server_does": Share("a start of a server for each combination", 6),
+        "test_the_module_does_what_the_server_does": Share("a start of a server for each combination", 12),
         "test_the_module_sees_the_hot_members_of_the_engine": Share(
-            "test_config_extracted.py asks programs of other versions about each shape", 3
+            "test_config_extracted.py asks programs of other versions about each shape", 6
         ),
     },
+    "clickhouse/test_config_extracted.py": {
+        "test_the_module_sees_the_hot_members_that_the_program_answers": Share(_SAME_CLAIM, 3),
+    },
     "clickhouse/test_leftovers.py": {
+        "test_a_restart_sets_aside_what_an_audit_says_and_nothing_else": Share(
+            f"{_ELSEWHERE} test_what_drifted_is_repaired_and_outlives_a_restart has a restart after an audit"
+        ),
         "test_the_kind_of_every_partition_of_every_replica": Share(_SAME_CLAIM, 9),
     },
     "clickhouse/test_operations_pages.py": {
@@ -150,7 +168,7 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
     "integration/modules/test_secrets.py": {"test_passwords_do_not_show": Share(_STAND_IN, 2)},
     "integration/modules/test_part_move_refusals.py": {
         "test_member_of_cold_that_is_down": Share(_STAND_IN, 2),
-        "test_unreachable_ensemble": Share("each case waits for its time limit", 2),
+        "test_unreachable_ensemble": Share("each case waits for its time limit", 3),
     },
     "integration/playbooks/test_auxiliary_ensemble.py": {
         "test_servers_get_to_know_the_ensemble_and_its_other_members": Share(
@@ -160,6 +178,10 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
     "integration/playbooks/test_guard_twin.py": {
         EVERY: Share(f"{_ELSEWHERE} test_guard.py has the guard, test_twin_repair.py the repairs"),
         "test_what_the_guard_says_and_leaves_unchanged": _STAYS,
+    },
+    "integration/test_reheat_faults.py": {
+        "test_a_run_that_is_killed": Share(_KILLS, stay=("switch",)),
+        "test_copies_stay_while_a_member_of_hot_does_not_answer": Share(_SAME_CLAIM, stay=("killed",)),
     },
     "integration/roles/partition_classify/test_job.py": {
         "test_another_policy_is_told_of_and_writes_no_plan": Share(
@@ -180,12 +202,12 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
     },
     "integration/roles/partition_classify/zookeeper_files/test_member.py": {
         "test_tree_in_files_is_the_tree_of_the_server": Share(
-            _RELEASES, stay=("3.8, snappy, as before 3.6", "3.9")
+            _RELEASES, stay=("3.8, snappy, as before 3.6",)
         ),
     },
     "integration/roles/partition_classify/zookeeper_files/test_releases.py": {
-        "test_files_of_a_killed_server_are_what_it_recovers": Share(_RELEASES, 4),
-        "test_files_of_all_members_are_the_tree_that_they_tell": Share(_RELEASES, 4),
+        "test_files_of_a_killed_server_are_what_it_recovers": Share(_RELEASES, 8),
+        "test_files_of_all_members_are_the_tree_that_they_tell": Share(_RELEASES, 8),
     },
     "integration/roles/partition_classify/zookeeper_files/test_situations.py": {
         "test_what_is_read_is_what_zookeeper_restores": Share(_RELEASES, stay=("3.9.5",)),
@@ -202,22 +224,31 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         "test_a_move_is_finished_only_after_older_inserts": Share("other ways to write one statement", 2),
     },
     "integration/test_table_move.py": {
+        "test_a_table_goes_there_and_back_under_its_name": Share(_VERSIONS, stay=("25.8",)),
         "test_rows_survive_inserts_and_merges_all_the_time": Share(
             f"{_ELSEWHERE} test_table_root.py has a writer during killed runs, test_twin.py one during merges"
         ),
     },
     "integration/test_table_root.py": {
+        "test_a_process_that_is_killed_is_taken_up": Share(
+            f"{_ELSEWHERE} test_a_killed_run_is_taken_up_while_a_writer_inserts"
+        ),
+        "test_the_old_tables_are_dropped_by_the_statements_of_the_result": Share(
+            f"{_ELSEWHERE} test_servers_can_do_without_the_old_ensemble drops them too"
+        ),
         "test_tables_go_from_one_keeper_to_another_and_back": Share(
             f"{_ELSEWHERE} test_all_tables_go_there_and_back_in_the_order_of_the_plan, with ZooKeeper"
         ),
     },
-    "integration/test_twin.py": {"test_killed_run_is_taken_up": Share(_KILLS, 18)},
+    "integration/test_twin.py": {
+        "test_equal_part_that_comes_right_before_the_attach_is_not_lost": Share(_VERSIONS, stay=("25.8",)),
+        "test_inserts_that_the_table_forgets_by_a_move_are_reported": Share(_VERSIONS, stay=("25.8",)),
+        "test_killed_run_is_taken_up": Share(_KILLS, 18),
+    },
     "integration/test_twin_alter.py": {
-        "test_a_change_of_columns_of_a_killed_run_is_finished": Share(
-            _KILLS, stay=("25.8-2-True", "25.8-4-False")
-        ),
+        "test_a_change_of_columns_of_a_killed_run_is_finished": Share(_KILLS, stay=("25.8-2-True",)),
         "test_a_mutation_of_a_killed_run_is_executed_once": Share(
-            _KILLS, stay=("25.8-False-0-True", "25.8-False-1-False", "25.8-True-0-True")
+            _KILLS, stay=("25.8-False-1-False", "25.8-True-0-True")
         ),
         "test_a_refused_statement_leaves_nothing": Share(
             "the other cases are refused before a statement is executed",
@@ -232,6 +263,7 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         "test_changes_of_the_structure": Share(_SAME_CLAIM, 3),
         "test_rows_inserted_after_a_truncate_stay": Share(_KILLS, 2),
     },
+    "integration/test_twin_audit.py": {"test_state_is_told_with_its_way_out": Share(_SAME_CLAIM, 2)},
     "integration/test_twin_changes.py": {
         "test_mutation_during_a_move_is_applied_once_to_each_row": Share(_COMBINATIONS, 3),
     },
@@ -241,9 +273,25 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         ),
     },
     "integration/test_twin_repair.py": {
+        "test_killed_repair_is_continued": Share(_KILLS, 4),
+        "test_partition_of_unknown_state_ends_with_every_row_once": Share(_SAME_CLAIM, 3),
+        "test_record_of_a_killed_run_is_finished": Share(_KILLS, 2),
         "test_eight_partitions_after_killed_runs_inserts_and_merges_end_with_every_row_once": Share(
             f"{_MAKE} `make faults WHAT=twin`, with more of it"
         ),
+    },
+    "integration/test_twin_replica.py": {
+        EVERY: Share(_VERSIONS, stay=("25.8",)),
+    },
+    "integration/test_twin_table.py": {
+        "test_odd_tables_get_twins_and_partitions_are_moved": Share(_SAME_CLAIM, 3),
+        "test_the_schema_of_a_twin_can_be_copied_to_a_new_replica": Share(_VERSIONS, stay=("25.8",)),
+        "test_twins_are_created_once_and_take_partitions": Share(_SAME_CLAIM, 3),
+    },
+    "integration/test_twin_texts.py": {
+        "test_a_detached_table_is_not_told_as_another_chroot": Share(_VERSIONS, stay=("25.8",)),
+        "test_a_dropped_replica_is_dropped_from_the_twin_as_well": Share(_VERSIONS, stay=("25.8",)),
+        "test_lost_znodes_of_a_twin_come_with_their_cure": Share(_VERSIONS, stay=("25.8",)),
     },
     "integration/test_twin_upgrade.py": {
         "test_a_killed_run_is_taken_up_after_an_upgrade": Share(
@@ -283,6 +331,9 @@ _TARGETS: Mapping[str, Mapping[str, Share]] = {
     "integration/test_staging.py": {
         EVERY: Share("hosts boot in `make staging` and in whole runs"),
         "test_every_scenario_has_a_test": _STAYS,
+    },
+    "integration/test_users.py": {
+        "test_a_partition_is_moved_by_a_user_with_any_profile": Share(_SAME_CLAIM, 3),
     },
     "integration/test_twin_shards.py": {EVERY: Share(f"{_MAKE} `make faults WHAT=twin`")},
 }
