@@ -38,7 +38,7 @@ def _arguments() -> argparse.ArgumentParser:
     prepare.set_defaults(run=lambda _options: print(base()))
     boot = commands.add_parser("create", help="boot hosts, and print the path of their inventory")
     boot.add_argument("folder", type=Path)
-    boot.add_argument("hosts", nargs="+")
+    boot.add_argument("hosts", nargs="+", help="names; NAME=SUITE for another release of Debian")
     boot.add_argument("--owner", type=int, help="a process that the hosts must not outlive")
     boot.set_defaults(run=lambda options: print(create(options.folder, options.hosts, options.owner)))
     add = commands.add_parser("publish", help="add packages to the repository of the hosts")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The tree that all hosts are overlays of, and the packages they can install. Built once, then cached."""
+"""The trees that hosts are overlays of, and the packages they can install. Built once, then cached."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from .machine import STAGING, StagingError, run
 
 MIRROR = os.environ.get("STAGING_MIRROR", "http://deb.debian.org/debian")
 SUITE = "bookworm"
+"""Release of Debian that a host has unless it is said, and of the packages that hosts can install."""
 
 # What a freshly installed server has; a JRE besides, because it is the larger part of what would be
 # installed on each host otherwise.
@@ -35,9 +36,13 @@ Depends: default-jre-headless
 Maintainer: nobody <nobody@localhost>
 Description: stands in for the JRE with windows and sounds
 """
-# What roles install from the repository on the bridge. What these depend on is in the tree: that is most of
-# what there is to unpack, and each host would do so.
-_OFFERED = ("zookeeper", "zookeeperd", "clickhouse-server", "clickhouse-client")
+# What roles and scenarios install from the repository on the bridge. What these depend on is in the tree:
+# that is most of what there is to unpack, and each host would do so.
+_OFFERED = (
+    *("zookeeper", "zookeeperd", "clickhouse-server", "clickhouse-client"),
+    # For hosts that install RPM packages.
+    *("createrepo-c", "dnf", "dnf-plugins-core", "rpm"),
+)
 
 _MASKED = (
     *("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer"),
@@ -48,14 +53,17 @@ _MASKED = (
 _REMOVED = ("etc/apt/sources.list", "etc/hostname", "etc/resolv.conf", "var/lib/dbus/machine-id")
 
 
-def base() -> Path:
-    """Return the folder with tree/ and packages/, built now, in two minutes, if it is not there."""
-    content = "\n".join((MIRROR, SUITE, *_INSTALLED, "--", *_OFFERED, Path(__file__).read_text()))
+def base(suite: str = SUITE) -> Path:
+    """Return the folder with tree/ and packages/, built now, in two minutes, if it is not there.
+
+    suite: a release of Debian. Only the usual one has packages.
+    """
+    content = "\n".join((MIRROR, suite, *_INSTALLED, "--", *_OFFERED, Path(__file__).read_text()))
     folder = STAGING / f"base-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
     STAGING.mkdir(parents=True, exist_ok=True)
     with locked(STAGING / "base.lock"):
         if not folder.exists():
-            _build(folder)
+            _build(folder, suite)
     return folder
 
 
@@ -75,17 +83,18 @@ def index(folder: Path, pool: str) -> str:
     return text
 
 
-def _build(folder: Path) -> None:
+def _build(folder: Path, suite: str) -> None:
     unfinished = folder.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     tree, packages = unfinished / "tree", unfinished / "packages"
     tree.mkdir(parents=True)
     packages.mkdir()
     include = f"--include={','.join(_INSTALLED)}"
-    run("debootstrap", "--variant=minbase", include, SUITE, str(tree), MIRROR)
-    _stand_in_for_whole_jre(tree)
-    _download(tree, packages)
-    (unfinished / "Packages").write_text(index(unfinished, "packages"))
+    run("debootstrap", "--variant=minbase", include, suite, str(tree), MIRROR)
+    if suite == SUITE:
+        _stand_in_for_whole_jre(tree)
+        _download(tree, packages)
+        (unfinished / "Packages").write_text(index(unfinished, "packages"))
     _finish(tree)
     unfinished.rename(folder)
 

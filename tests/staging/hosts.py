@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from .base import base, index
+from .base import SUITE, base, index
 from .keeper import remove_cgroups
 from .layout import WARM, Layout, Spec
 from .machine import StagingError, cgroup_folders, obstacle, run
@@ -40,7 +40,7 @@ def create(folder: Path, hosts: Sequence[str], owner: int | None = None) -> Path
 
     Args:
         folder: A folder of the run, made here; the hosts of an earlier run in it must have been destroyed.
-        hosts: Names of the hosts.
+        hosts: Names of the hosts; with ``=SUITE`` for another release of Debian.
         owner: A process that the hosts must not outlive; None for hosts that run until destroyed.
 
     Raises:
@@ -49,7 +49,8 @@ def create(folder: Path, hosts: Sequence[str], owner: int | None = None) -> Path
     reason = obstacle()
     if reason is not None:
         raise StagingError(f"no host can be booted on this machine: {reason}")
-    tree = base()
+    suites = {name: suite or SUITE for name, _, suite in (host.partition("=") for host in hosts)}
+    bases = {name: base(suite) for name, suite in suites.items()}
     layout = Layout(folder)
     layout.folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -57,7 +58,7 @@ def create(folder: Path, hosts: Sequence[str], owner: int | None = None) -> Path
             if not _try_lock(lock):
                 raise HostsRun(f"the hosts of {folder} run already: destroy them first")
             _clean(layout)
-            spec = _arrange(layout, tree, hosts)
+            spec = _arrange(layout, base(), bases)
             _start_keeper(layout, lock, owner)
         _await_ready(layout)
         _await_running(layout, spec)
@@ -135,25 +136,26 @@ def _clean(layout: Layout) -> None:
     run("rm", "-rf", "--one-file-system", str(layout.folder))
 
 
-def _arrange(layout: Layout, tree: Path, hosts: Sequence[str]) -> Spec:
+def _arrange(layout: Layout, usual: Path, bases: Mapping[str, Path]) -> Spec:
     """Make everything that the hosts need before they are booted."""
     layout.folder.mkdir()
     for key in (layout.key, layout.host_key):
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "staging", "-f", str(key))
     layout.repository.mkdir()
-    (layout.repository / "packages").symlink_to(tree / "packages")
-    _write_index(layout, tree)
+    (layout.repository / "packages").symlink_to(usual / "packages")
+    _write_index(layout, usual)
     remove_bridge(layout.bridge)
     network = add_bridge(layout.bridge)
     cgroups = [str(path) for path in cgroup_folders(layout.bridge)]
     spec = Spec(
-        base=str(tree),
+        base=str(usual),
         bridge=layout.bridge,
         gateway=gateway(network),
         prefix_length=network.prefixlen,
-        hosts=addresses(network, hosts),
+        hosts=addresses(network, [*bases]),
         cgroups=cgroups,
         control_path=tempfile.mkdtemp(prefix="staging-"),
+        other_bases={name: str(folder) for name, folder in bases.items() if folder != usual},
     )
     layout.write(spec)
     host_key = layout.host_key.with_suffix(".pub").read_text()

@@ -117,7 +117,7 @@ def _boot(layout: Layout, spec: Spec, host: str, port: int) -> None:
     folder = layout.host(host)
     for name in ("upper", "work", "root"):
         (folder / name).mkdir(parents=True)
-    lower = os.path.relpath(Path(spec.base) / "tree", folder)
+    lower = os.path.relpath(Path(spec.other_bases.get(host, spec.base), "tree"), folder)
     run(*mount_overlay(lower, "upper", "work", "root"), cwd=folder)
     _write_files(folder / "root", layout, spec, host, port)
     groups = [Path(top) / host for top in spec.cgroups]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 WARM = "/usr/lib/warm-python"
@@ -33,6 +33,8 @@ class Spec:
     control_path: str
     """Folder for the sockets of ssh, whose names must be short; a new one each time, because an old
     socket may lead to a host that has ended."""
+    other_bases: Mapping[str, str] = field(default_factory=dict)
+    """Of the hosts that have another base: its folder."""
 
 
 class Layout:
