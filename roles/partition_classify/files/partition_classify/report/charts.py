@@ -19,6 +19,8 @@ _STEPS = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
 """Possible ends of an axis, in tenths of a power of ten."""
 _LAST_YEAR = 92
 """Position in percent up to which a year label fits into the chart."""
+_LAST_MONTH = 80
+"""The same for the label of a month, on a phone."""
 _FEWEST_MONTHS = 12
 """Number of months that the chart of ages has room for at least, so that a single bar is no slab."""
 _MOST_YEARS = 6
@@ -43,10 +45,12 @@ class Bar(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """An axis label, with its position in percent from the left or from the bottom."""
+    """An axis label, with its position in percent from the left."""
 
     place: float
     text: str
+    is_left_of_place: bool = False
+    """Whether the label has room only on the left of its position."""
 
 
 class AgeChart(NamedTuple):
@@ -142,5 +146,5 @@ def _years(whens: Sequence[str], steps: int) -> tuple[Tick, ...]:
         first = next((number for number, when in enumerate(whens) if when), None)
         if first is not None:
             place = min(_LAST_YEAR, 100 * first / max(steps, 1))
-            fitting = [Tick(round(place, 2), whens[first])]
+            fitting = [Tick(round(place, 2), whens[first], place > _LAST_MONTH)]
     return tuple(fitting[:: -(-len(fitting) // _MOST_YEARS) or 1])

@@ -44,6 +44,8 @@ def test_a_few_months_are_no_slab_and_have_a_date() -> None:
     (tick,) = chart.years
     assert tick.text == "2026-06"
     assert tick.place == pytest.approx(1100 / 12, abs=0.01)
+    # On its right a label of a month does not fit into the window of a phone.
+    assert tick.is_left_of_place
 
 
 def test_lines_begin_where_the_past_ends() -> None:

@@ -302,6 +302,22 @@ def test_page_fits_into_its_window(tmp_path: Path, width: int, height: int, sche
     assert shown.background == PALETTES[scheme]["page"]
 
 
+def test_page_of_one_month_fits_into_the_window_of_a_phone(tmp_path: Path) -> None:
+    figures = large()
+    page = tmp_path / "report.html"
+    page.write_text(html_text(replace(figures, months=figures.months[-1:])), encoding="utf-8")
+    assert show(page, tmp_path, width=390, height=5200, scheme="light").scroll_width <= 390
+
+
+def test_nothing_is_said_of_merges_that_are_not_needed() -> None:
+    figures = large()
+    said = ("without the merges", "after both moves")
+    assert all(words in html_text(figures) for words in said)
+    text = html_text(replace(figures, hot=replace(figures.hot, gated=Amount())))
+    assert not any(words in text for words in said)
+    assert "after the move" in text
+
+
 SEARCH = """
 const lists = [...document.querySelectorAll("details")].map((each) => each.open);
 const box = document.getElementById("listed-search");
