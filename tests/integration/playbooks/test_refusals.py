@@ -336,7 +336,7 @@ def test_lists_and_checks_of_the_syntax_need_no_tag(tmp_path: Path) -> None:
                 "clickhouse_node_hot": {"hosts": ["127.0.0.1:1"]},
                 "clickhouse_node_cold": {"hosts": ["127.0.0.1:2"]},
             },
-            "enter its replicas in the ledger with the module replica_ledger",
+            "clickhouse_node_version_command and clickhouse_node_install_tasks",
         ),
     ],
     ids=["zookeeper", "clickhouse_node"],
