@@ -325,10 +325,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A worker has its next file early: with more of those than workers, one would wait behind the longest.
     """
-    needless = [each for each in items if _is_no_smoke_test(each)] + _for_whole_runs(items)
-    if needless:
-        config.hook.pytest_deselected(items=needless)
-        items[:] = [each for each in items if each not in set(needless)]
+    every = list(items)
+    items[:] = [each for each in items if not _is_no_smoke_test(each)]
+    left_out = set(_for_whole_runs(items))
+    items[:] = [each for each in items if each not in left_out]
+    if len(items) < len(every):
+        run = set(items)
+        config.hook.pytest_deselected(items=[each for each in every if each not in run])
     items.sort(key=_minutes, reverse=True)
 
 
@@ -352,8 +355,7 @@ def _for_whole_runs(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Return those of which enough cases of the same test run; see whole_only.py."""
     tests: dict[tuple[str, str], list[pytest.Function]] = {}
     for item in items:
-        # What runs with older versions has the mark `smoke`.
-        if isinstance(item, pytest.Function) and _params(item).get("modern_version", NEWEST) == NEWEST:
+        if isinstance(item, pytest.Function):
             file = str(item.path.relative_to(_TESTS)) if item.path.is_relative_to(_TESTS) else ""
             if whole_only.share_of(file, item.originalname):
                 tests.setdefault((file, item.originalname), []).append(item)
