@@ -35,7 +35,10 @@ TOGETHER = "clickhouse_node_version_command and clickhouse_node_install_tasks co
         ({"clickhouse_node_packages": [{"name": "x", "version": "1", "url": "http://x"}]}, TOGETHER),
         ({"clickhouse_node_packages": [{"name": name, "version": "1"} for name in "xy"]}, TOGETHER),
         ({"clickhouse_node_stop_tasks": str(PLAYBOOKS / "rollout.yml")}, "the last two only together"),
-        ({}, "did not print the installed version on ch1, so nothing was changed there: non-zero return code"),
+        (
+            {},
+            "did not print the installed version on ch1, so nothing was changed there: non-zero return code",
+        ),
     ],
     ids=["no command", "no tasks", "no file", "url", "two", "stop alone", "no version"],
 )
