@@ -180,7 +180,7 @@ build: $(GALAXY) ## Build the archive for ansible-galaxy in build/dist
 	@$(GALAXY) collection build --force --output-path build/dist
 
 .PHONY: readmes
-readmes: setup ## Write README.md of each role, and docs/reference/schemas, from the code
+generated: setup ## Write the files that are made from the code: README.md of each role, docs/reference/schemas
 	@$(BIN)/python tests/role_readmes.py
 	@$(RUN_SPARK) -m support.schemas
 

@@ -64,7 +64,7 @@ def readme(role: str) -> str:
     main = specs["main"]
     guide = GUIDES[role]
     lines = [
-        "<!-- Made from meta/argument_specs.yml by `make readmes`. -->",
+        "<!-- Made from meta/argument_specs.yml by `make generated`. -->",
         "",
         f"# olap.partmove.{role}",
         "",

@@ -51,7 +51,7 @@ def example_of(of: Mapping[str, Any]) -> Any:
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_published_schema_is_that_of_the_code(name: str) -> None:
     Draft202012Validator.check_schema(schema(name))
-    assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == text_of(name), "run `make readmes`"
+    assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == text_of(name), "run `make generated`"
 
 
 def test_no_other_schema_is_published() -> None:

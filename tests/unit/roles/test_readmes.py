@@ -23,7 +23,7 @@ def test_every_role_has_a_guide() -> None:
 @pytest.mark.parametrize("role", ROLES)
 def test_readme_is_made_from_the_argument_specs(role: str) -> None:
     text = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
-    assert text == readme(role), "run `make readmes`"
+    assert text == readme(role), "run `make generated`"
 
 
 @pytest.mark.parametrize("role", ROLES)
