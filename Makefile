@@ -179,7 +179,7 @@ molecule: setup ## Run molecule, such as ARGS="converge -s zookeeper"
 build: $(GALAXY) ## Build the archive for ansible-galaxy in build/dist
 	@$(GALAXY) collection build --force --output-path build/dist
 
-.PHONY: readmes
+.PHONY: generated
 generated: setup ## Write the files that are made from the code: README.md of each role, docs/reference/schemas
 	@$(BIN)/python tests/role_readmes.py
 	@$(RUN_SPARK) -m support.schemas
