@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from staging.hosts import create, destroy
+from staging.hosts import create, destroy, ssh
 from staging.layout import Layout, Spec
 from staging.machine import StagingError
 from support.scenarios import SCENARIOS, bootable
@@ -59,11 +59,51 @@ def test_hosts_end_when_their_keeper_is_killed_and_can_be_booted_again(tmp_path:
     assert not _bridge(spec).exists()
 
 
-def _create(run: Path, owner: int) -> Spec:
-    create(run, ["one"], owner)
+@pytest.mark.usefixtures("bootable")
+def test_a_host_starts_again_with_its_files(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    try:
+        _create(run, os.getpid())
+        before = _ask(run, "touch /root/kept; cut --delimiter=' ' --fields=22 /proc/1/stat")
+        _ask(run, "systemctl reboot")
+        wait_for(lambda: _ask(run, "cut --delimiter=' ' --fields=22 /proc/1/stat") not in ("", before))
+        wait_for(lambda: _ask(run, "systemctl is-system-running --wait") == "running")
+        assert _ask(run, "ls /root/kept") == "/root/kept"
+    finally:
+        destroy(run)
+
+
+@pytest.mark.usefixtures("bootable")
+def test_hosts_may_have_different_releases_of_debian(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    release = ". /etc/os-release && echo $VERSION_CODENAME"
+    try:
+        _create(run, os.getpid(), "one", "two=trixie")
+        assert [_ask(run, release, host) for host in ("one", "two")] == ["bookworm", "trixie"]
+    finally:
+        destroy(run)
+
+
+def _create(run: Path, owner: int, *hosts: str) -> Spec:
+    create(run, hosts or ["one"], owner)
     spec = Layout(run).read()
     assert spec is not None
     return spec
+
+
+def _ask(run: Path, command: str, host: str = "one") -> str:
+    """What a command on a host writes; nothing where the host is not reached."""
+    layout = Layout(run)
+    spec = layout.read()
+    assert spec is not None
+    done = subprocess.run(
+        [*ssh(layout), f"root@{spec.hosts[host]}", command],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip()
 
 
 def _processes(spec: Spec) -> list[str]:

@@ -104,7 +104,7 @@ def keep_logs(folder: Path, to: Path) -> None:
         own = to / host
         own.mkdir(parents=True)
         journal = subprocess.run(
-            [*_ssh(layout), f"root@{address}", "journalctl --no-pager --output=short-iso-precise"],
+            [*ssh(layout), f"root@{address}", "journalctl --no-pager --output=short-iso-precise"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -254,7 +254,7 @@ def _await_running(layout: Layout, spec: Spec) -> None:
 def _runs(layout: Layout, address: str) -> bool:
     """Return whether systemd says that the host runs, with no unit that failed."""
     state = subprocess.run(
-        [*_ssh(layout), f"root@{address}", "systemctl is-system-running --wait"],
+        [*ssh(layout), f"root@{address}", "systemctl is-system-running --wait"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -263,7 +263,8 @@ def _runs(layout: Layout, address: str) -> bool:
     return state.stdout.strip() == "running"
 
 
-def _ssh(layout: Layout) -> list[str]:
+def ssh(layout: Layout) -> list[str]:
+    """Return the command that reaches the hosts of a run, without the name of a host."""
     options = [f"-o{option}" for option in (*_ssh_options(layout), "BatchMode=yes", "ConnectTimeout=2")]
     return ["ssh", "-q", "-F", "none", "-i", str(layout.key), *options]
 
