@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -69,6 +70,12 @@ def large(name: str = "") -> ZnodeTree:
         tree.add(f"{path}/replicas/r1/queue/queue-{number:010}", days=9)
         tree.add(f"/other{number:03}")
     return tree
+
+
+def test_sizes_have_the_units_of_the_report() -> None:
+    page = page_of(large())
+    assert re.search(r"\d (B|KiB)<", page)
+    assert "Byte" not in page.replace(">Bytes<", "").replace('"Bytes"', "")
 
 
 def test_gain_by_age_comes_first() -> None:
