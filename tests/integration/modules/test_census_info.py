@@ -78,7 +78,7 @@ def test_as_many_as_the_server_counts_in_files_and_by_a_session(
             # A server that starts writes a snapshot.
             ensemble.stop()
             ensemble.start()
-            # A client that connects while the server starts can wait in vain for its answer, until its session is over.
+            # One that connects while the server starts can wait for its answer until its session is over.
             client = connect(ensemble.connect_string)
             change(client)
         (member,) = ensemble.members
