@@ -47,7 +47,7 @@ def places(cases: Sequence[Mapping[str, object]]) -> list[int]:
     return [sum(column[number] for column in columns) for number in range(len(cases))]
 
 
-_RELEASES = "the other releases of ZooKeeper; a share has the oldest and the newest form of the files"
+_RELEASES = "the other releases of ZooKeeper; tests of its files have an old and the newest form between them"
 _STAND_IN = "`make keeper` runs it with the stand-in for ClickHouse Keeper"
 _COMBINATIONS = "what its parameters combine is tried one by one by other tests of the file"
 _VERSIONS = "the other versions of ClickHouse; other smoke tests move partitions with them"
@@ -179,10 +179,6 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         EVERY: Share(f"{_ELSEWHERE} test_guard.py has the guard, test_twin_repair.py the repairs"),
         "test_what_the_guard_says_and_leaves_unchanged": _STAYS,
     },
-    "integration/test_reheat_faults.py": {
-        "test_a_run_that_is_killed": Share(_KILLS, stay=("switch",)),
-        "test_copies_stay_while_a_member_of_hot_does_not_answer": Share(_SAME_CLAIM, stay=("killed",)),
-    },
     "integration/roles/partition_classify/test_job.py": {
         "test_another_policy_is_told_of_and_writes_no_plan": Share(
             f"{_ELSEWHERE} test_comparison.py has the comparison"
@@ -219,6 +215,10 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         "test_every_command_does_what_the_page_says": Share(
             f"{_ELSEWHERE} `make demo` and the tests of roles and playbooks"
         ),
+    },
+    "integration/test_reheat_faults.py": {
+        "test_a_run_that_is_killed": Share(_KILLS, stay=("switch",)),
+        "test_copies_stay_while_a_member_of_hot_does_not_answer": Share(_SAME_CLAIM, stay=("killed",)),
     },
     "integration/test_table_inserts.py": {
         "test_a_move_is_finished_only_after_older_inserts": Share("other ways to write one statement", 2),
@@ -298,6 +298,9 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
             f"{_KILLS}; the next run with another version has no step of its own"
         ),
     },
+    "integration/test_users.py": {
+        "test_a_partition_is_moved_by_a_user_with_any_profile": Share(_SAME_CLAIM, 3),
+    },
 }
 _TARGETS: Mapping[str, Mapping[str, Share]] = {
     "clickhouse/test_faults.py": {EVERY: Share(f"{_MAKE} `make faults`")},
@@ -331,9 +334,6 @@ _TARGETS: Mapping[str, Mapping[str, Share]] = {
     "integration/test_staging.py": {
         EVERY: Share("hosts boot in `make staging` and in whole runs"),
         "test_every_scenario_has_a_test": _STAYS,
-    },
-    "integration/test_users.py": {
-        "test_a_partition_is_moved_by_a_user_with_any_profile": Share(_SAME_CLAIM, 3),
     },
     "integration/test_twin_shards.py": {EVERY: Share(f"{_MAKE} `make faults WHAT=twin`")},
 }
