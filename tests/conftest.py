@@ -23,7 +23,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from kazoo.client import KazooClient
 
-from support import whole_only
+from support import share, whole_only
 from support.cpu_by_kind import CpuByKind
 from support.servers import warm_spark
 from support.servers.clickhouse import (
@@ -352,7 +352,7 @@ def _is_no_smoke_test(item: pytest.Item) -> bool:
 
 
 def _for_whole_runs(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """Return those of which enough cases of the same test run; see whole_only.py."""
+    """Return those of which enough cases of the same test run; see shares.py."""
     tests: dict[tuple[str, str], list[pytest.Function]] = {}
     for item in items:
         if isinstance(item, pytest.Function):
@@ -362,7 +362,7 @@ def _for_whole_runs(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     return [
         each
         for (file, test), cases in tests.items()
-        for each, place in zip(cases, whole_only.places([*map(_params, cases)]), strict=True)
+        for each, place in zip(cases, share.places([*map(_params, cases)]), strict=True)
         if whole_only.is_left_out(file, test, place, each.callspec.id if _params(each) else "")
     ]
 

@@ -15,7 +15,9 @@ import pytest
 from support.collected import collected_ids
 from support.servers.ladder.rungs import NEWEST
 from support.servers.ladder.table import files_of_the_ladder
-from support.whole_only import EVERY, SHARES, Share, every_other, is_left_out, places, share_of
+from support.share import EVERY, Share, places
+from support.shares import SHARES
+from support.whole_only import every_other, is_left_out, share_of
 
 _CASE = re.compile(r"tests/(?P<file>.+?)::(?P<test>\w+)(?:\[(?P<case>.*)\])?")
 _VERSION = re.compile(r"\d\d\.\d+(?=-|$)")
