@@ -16,7 +16,7 @@ PYTHON ?= $(shell for each in /usr/bin/python3.11 python3.11 python3; do \
 PYTEST_ARGS ?=
 BIN := .venv/bin
 # Tests wait for servers much of the time, so a small machine can have more workers than cores. A worker takes 2 GB at
-# most. The tests of a file run on one worker (and those with one Spark, see tests/conftest.py), the longest files first.
+# most. The tests of a file run on one worker (and those with one Spark, see tests/support/choice.py), the longest files first.
 WORKERS ?= 4
 # Releases of ansible-core for `make compat`.
 CORES ?= 2.18 2.19 2.20 2.21
