@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: failure_reason
 short_description: Why a task failed, also one with a loop
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Returns the message of a task that failed, for a rescue.
   - Of a task with a loop, Ansible itself says only C(One or more items failed). This returns the message of

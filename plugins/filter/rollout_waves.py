@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: rollout_waves
 short_description: The order in which the servers of a cluster are changed
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Returns the waves of a rollout. The servers of a wave are changed at the same time.
   - The servers of the canary shard come first and alone, then those of the other shards, of several shards at

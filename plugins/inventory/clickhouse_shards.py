@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: clickhouse_shards
 short_description: Create hosts and groups by cluster and shard, from the clusters of a ClickHouse server
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Reads the clusters in C(<remote_servers>) from configuration files of a ClickHouse server, or from
     C(system.clusters) of a running server.

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: play_hosts
 short_description: The hosts of a play; fails if the play would do nothing
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Ansible skips a play whose pattern matches no host, and the run counts as a success. With this lookup as
     the C(hosts) of a play the run fails. The error distinguishes between an inventory without such a host and

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: census_info
 short_description: Count what fills a ZooKeeper ensemble, and report znodes that could be removed
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Reads every znode of the ensemble of a ClickHouse cluster. Adds up znodes and bytes by kind, by table and
     by replica; outside of tables by path. Advises how to reduce some kinds, with the reason and the

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: clickhouse_config
 short_description: Configure the cold ensemble of a ClickHouse server, or remove it from the configuration
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Adds C(<cold_zookeeper>) with the given members and settings to the configuration of a ClickHouse server,
     updates the element, or removes the element. The module can write C(<zookeeper>) and the ensembles in

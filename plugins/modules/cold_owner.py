@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: cold_owner
 short_description: Bind a cold ensemble to a hot ensemble, and take over its tables
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - A cold ensemble belongs to the hot ensembles that are bound to it. The first run of
     M(olap.partmove.part_move) binds them by itself, and a second hot ensemble is refused. This module binds a

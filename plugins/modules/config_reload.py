@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: config_reload
 short_description: Make a running ClickHouse server use an auxiliary ensemble as configured
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Checks whether a server uses an ensemble of C(<auxiliary_zookeepers>) with the given members and settings.
     If not, the module runs C(SYSTEM RELOAD CONFIG) and checks again. The result shows if only a restart can

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: ensemble_info
 short_description: Say what an ensemble is, and what it lacks
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Asks an ensemble and each of its hosts whether they are ZooKeeper or ClickHouse Keeper, which version they
     have, and how they treat clients. Reports what the ensemble lacks, and what follows from that for the

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: guard_lease
 short_description: Take or release a lease, so that only one host does scheduled work
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Takes a lease that excludes runs on other hosts, so that only a single run does scheduled work.
   - The lease is a znode in the hot ensemble, below O(coordination_root). The lease ends when its owner

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: journal_info
 short_description: Report events of earlier runs from the journal, by partition, run or time
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Reads the journal of M(olap.partmove.part_move), M(olap.partmove.part_repair) and
     M(olap.partmove.part_restore) on the host that runs the module, and returns events and their runs.

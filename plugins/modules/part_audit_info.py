@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: part_audit_info
 short_description: Report where part znodes, State and disks contradict each other
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Compares for every partition of every replica the registration in both ensembles, the State marker, and
     the parts on the disk of the server. Assigns each partition exactly one kind, and returns inconsistent

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: part_info
 short_description: Report which parts are registered in the hot and in the cold ensemble
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Reads the part znodes of ReplicatedMergeTree tables in both ensembles and adds up parts, znodes and bytes
     by partition. Writes nothing and queries no ClickHouse server.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: part_move
 short_description: Move part znodes of partitions to the cold ensemble, or back to hot
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Moves the part znodes of old partitions of ReplicatedMergeTree tables from the hot ZooKeeper ensemble to
     the cold ensemble. The module first copies the znodes, and verifies the copies on every member of the cold

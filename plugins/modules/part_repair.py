@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: part_repair
 short_description: Repair findings of one kind, or of all, in the part znodes of tables
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Repairs the partitions of a shard path for which M(olap.partmove.part_audit_info) reports one kind of
     finding. Repair one kind after the other, in the order of the audit's C(repair_order), or V(all)

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: part_restore
 short_description: Restore znodes that a repair deleted or changed
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Reads a backup file of M(olap.partmove.part_repair). A repair writes this file before each deletion or
     change of a znode. The module creates missing znodes, and resets the data of changed znodes.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: partition_merge
 short_description: Merge partitions into one part each, at the pace of their servers
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Merges each partition into one part with C(OPTIMIZE TABLE … PARTITION ID '…' FINAL), so that the partition
     can be moved. Tables with the same servers are merged one partition at a time.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: partition_state
 short_description: Set the State marker of a partition
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Sets the znode C(block_numbers/<partition>/State) of a table in the hot ensemble. Patched ClickHouse
     servers read this marker to find the parts for C(DROP PARTITION). Exactly V(COLD) means the cold ensemble.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: replica_info
 short_description: Report whether the replicas of a ClickHouse server are healthy, with remedies
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Reads replicated tables, active parts and detached folders from one ClickHouse server over its HTTP
     interface, and returns a diagnosis. Each finding has the problem, the place and the remedy.

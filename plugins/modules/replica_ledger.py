@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: replica_ledger
 short_description: Enter the replicas of a ClickHouse server in the ledger, or withdraw them
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - The ledger in the hot ensemble lists the replicas whose servers know the cold ensemble. A partition is
     moved only if every replica of its shard path is in the ledger and was not activated since.

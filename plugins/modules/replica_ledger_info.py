@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: replica_ledger_info
 short_description: Report which shard paths are ready for cold partitions, and which have cold partitions
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Reads the ledger of ready replicas, and reports for each shard path whether M(olap.partmove.part_move)
     would accept its servers, with the reason if not.

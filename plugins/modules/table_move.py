@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: table_move
 short_description: Move whole replicated tables to another ensemble under their names
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Moves a whole table between the hot ensemble and an auxiliary ensemble. Works with any ClickHouse with
     C(<auxiliary_zookeepers>), without a patch. At the end the name of the table belongs to a table in the

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: twin_alter
 short_description: Execute one statement on a table, its cold twin and their reading table
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Executes a statement on the table of each shard path, then on its cold twin, and waits until the statement
     has taken effect on every replica of both. No partition moves between the two tables meanwhile.

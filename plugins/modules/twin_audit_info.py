@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: twin_audit_info
 short_description: Report where tables, their cold twins and the records of moves contradict each other
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Compares for every partition the parts of a table and its cold twin on every replica, and the record of
     M(olap.partmove.twin_move) for a partition between both tables. Assigns each partition exactly one kind,

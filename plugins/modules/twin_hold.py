@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: twin_hold
 short_description: Keep every run from a table and its twin while somebody changes both by hand
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Places a hold on shard paths, or removes the hold. While a hold lasts, no module of this collection takes
     the lock of the shard path. C(twin_move) and C(part_move) defer every partition with the gate C(not_held).

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: twin_ledger
 short_description: Enter partitions in the ledger of a cold twin, or take dropped partitions out
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - The ledger in the hot ensemble lists the partitions that should be in a cold twin, with their rows and
     their lineage. M(olap.partmove.twin_move) writes the ledger with every move.

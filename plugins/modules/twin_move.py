@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: twin_move
 short_description: Move partitions between a table and its cold twin by SQL, in either direction
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Moves partitions between a table and its cold twin. The cold twin is a second table of the same structure
     on each replica, whose ZooKeeper path is in an auxiliary ensemble. The znodes of a partition are in the

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: twin_repair
 short_description: Repair findings of one kind in tables with cold twins
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Repairs the partitions of a table and its cold twin for which M(olap.partmove.twin_audit_info) reports one
     kind of finding. Repair one kind after the other, and run each repair in check mode before.

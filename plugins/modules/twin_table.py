@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: twin_table
 short_description: Create the cold twins of replicated tables on every replica
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Creates a cold twin of a table on each of its replicas. The twin is a table with the same columns, keys,
     indices, projections, settings and storage policy, whose ZooKeeper path is in an auxiliary ensemble.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: twin_view
 short_description: Create one name for a table and its cold twin on every replica, for readers
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Creates on each replica a table of the engine C(Merge) that reads a table and its twin, with the columns
     of the table. This reading table has no rows of its own. If its columns or its tables differ, for example

@@ -25,7 +25,7 @@ from .._partmove.journal.port import Journal
 from .._partmove.text import format_time
 from .._partmove.tree.ports import Clock, ZnodeStore
 
-COLLECTION_VERSION = "0.1.0"
+COLLECTION_VERSION = "1.0.0"
 """Version in galaxy.yml, a file that hosts with running modules do not have."""
 
 _PLACE = Path("olap.partmove", "journal.jsonl")
