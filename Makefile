@@ -80,7 +80,7 @@ lint: setup importer ## Check style, types, links, documentation, playbooks and 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/antsibull-changelog lint
-	$(BIN)/yamllint --strict --config-data '$(YAMLLINT)' changelogs
+	$(BIN)/yamllint --strict --config-data '$(YAMLLINT)' changelogs/config.yaml changelogs/fragments
 	$(BIN)/python tests/check_links.py
 	$(BIN)/python tests/check_docs.py
 	$(CHECKS)/reuse lint --quiet || $(CHECKS)/reuse lint
