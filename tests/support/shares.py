@@ -14,7 +14,8 @@ from collections.abc import Mapping
 
 from support.share import EVERY, Share
 
-_SAME_CLAIM = "the same claim for each combination; `make explore` tries random ones besides"
+_EXPLORED = "the same claim for each combination; `make explore` tries random ones besides"
+_EACH_CASE = "the same claim for each combination"
 _KILLS = "a run that is killed at each statement, for combinations of what happens meanwhile"
 _RELEASES = "the other releases of ZooKeeper; tests of its files have an old and the newest form between them"
 _STAND_IN = "`make keeper` runs it with the stand-in for ClickHouse Keeper"
@@ -29,40 +30,40 @@ _WINDOWS = Share("light on a laptop and dark on a phone have each value of both"
 _PATCHED = "unit/plugins/module_utils/_partmove/patched"
 _MEMORY: Mapping[str, Mapping[str, Share]] = {
     f"{_PATCHED}/move/test_to_hot_interleavings.py": {
-        "test_a_process_that_dies": Share(_SAME_CLAIM, 3),
-        "test_a_run_that_is_paused_while_another_one_begins": Share(_SAME_CLAIM, 3),
-        "test_a_run_that_is_paused_while_another_one_runs": Share(_SAME_CLAIM, 3),
-        "test_a_run_that_is_paused_while_partitions_are_moved": Share(_SAME_CLAIM, 3),
-        "test_a_session_that_expires": Share(_SAME_CLAIM, 3),
-        "test_a_server_that_acts": Share(_SAME_CLAIM, 28),
-        "test_a_server_that_begins_and_ends": Share(_SAME_CLAIM, 5),
+        "test_a_process_that_dies": Share(_EXPLORED, 3),
+        "test_a_run_that_is_paused_while_another_one_begins": Share(_EXPLORED, 3),
+        "test_a_run_that_is_paused_while_another_one_runs": Share(_EXPLORED, 3),
+        "test_a_run_that_is_paused_while_partitions_are_moved": Share(_EXPLORED, 3),
+        "test_a_session_that_expires": Share(_EXPLORED, 3),
+        "test_a_server_that_acts": Share(_EXPLORED, 28),
+        "test_a_server_that_begins_and_ends": Share(_EXPLORED, 5),
         "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 4),
         "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 4),
         "test_a_server_that_acts_while_an_answer_is_lost": Share(_COMBINATIONS, 3),
     },
     f"{_PATCHED}/move/test_to_cold_interleavings.py": {
-        "test_a_run_that_is_paused_while_another_one_begins": Share(_SAME_CLAIM, 3),
-        "test_a_run_that_is_paused_while_another_one_runs": Share(_SAME_CLAIM, 3),
-        "test_a_server_that_acts": Share(_SAME_CLAIM, 20),
+        "test_a_run_that_is_paused_while_another_one_begins": Share(_EXPLORED, 3),
+        "test_a_run_that_is_paused_while_another_one_runs": Share(_EXPLORED, 3),
+        "test_a_server_that_acts": Share(_EXPLORED, 20),
         "test_a_server_that_acts_before_the_process_dies": Share(_COMBINATIONS, 5),
         "test_a_server_that_acts_before_the_session_expires": Share(_COMBINATIONS, 5),
         "test_a_server_that_acts_while_an_answer_is_lost": Share(_COMBINATIONS, 3),
     },
     f"{_PATCHED}/move/test_run_reconnect_interleavings.py": {
-        "test_a_connection_that_is_lost": Share(_SAME_CLAIM, 2),
+        "test_a_connection_that_is_lost": Share(_EXPLORED, 2),
         "test_a_server_that_acts_before_a_connection_is_lost": Share(_COMBINATIONS, 6),
         "test_a_server_that_acts_before_a_run_that_brings_back_loses_a_connection": Share(_COMBINATIONS, 4),
         "test_two_connections_that_are_lost": Share(_COMBINATIONS, 2),
     },
     f"{_PATCHED}/repair/test_restore_interleavings.py": {
-        "test_something_else_that_happens": Share(_SAME_CLAIM, 8),
+        "test_something_else_that_happens": Share(_EXPLORED, 8),
     },
     f"{_PATCHED}/repair/test_run_interleavings.py": {
-        "test_a_process_that_dies": Share(_SAME_CLAIM, 8),
-        "test_a_server_that_acts": Share(_SAME_CLAIM, 14),
+        "test_a_process_that_dies": Share(_EXPLORED, 8),
+        "test_a_server_that_acts": Share(_EXPLORED, 14),
     },
     "unit/plugins/module_utils/_clickhouse/config/test_edit.py": {
-        "test_present_then_again_then_absent": Share(_SAME_CLAIM, 3),
+        "test_present_then_again_then_absent": Share(_EACH_CASE, 3),
     },
     "unit/plugins/module_utils/_partmove/twin/readers/test_recorded_readers_many_acts.py": {
         "test_readers_miss_no_row_and_see_none_twice": Share("random acts, from several seeds", 4),
@@ -81,7 +82,7 @@ _MEMORY: Mapping[str, Mapping[str, Share]] = {
     "unit/roles/partmove_repair/test_repair_html.py": {"test_the_page_fits_into_its_window": _WINDOWS},
 }
 _SERVERS: Mapping[str, Mapping[str, Share]] = {
-    "clickhouse/test_audit.py": {"test_what_servers_left_is_judged_and_repaired": Share(_SAME_CLAIM, 4)},
+    "clickhouse/test_audit.py": {"test_what_servers_left_is_judged_and_repaired": Share(_EACH_CASE, 4)},
     "clickhouse/test_audit_ensembles.py": {
         EVERY: Share(f"{_ELSEWHERE} audit/test_audit_restored.py judges such states in memory"),
         "test_cold_was_emptied": _STAYS,
@@ -95,13 +96,13 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         ),
     },
     "clickhouse/test_config_extracted.py": {
-        "test_the_module_sees_the_hot_members_that_the_program_answers": Share(_SAME_CLAIM, 3),
+        "test_the_module_sees_the_hot_members_that_the_program_answers": Share(_EACH_CASE, 3),
     },
     "clickhouse/test_leftovers.py": {
         "test_a_restart_sets_aside_what_an_audit_says_and_nothing_else": Share(
             f"{_ELSEWHERE} test_what_drifted_is_repaired_and_outlives_a_restart has a restart after an audit"
         ),
-        "test_the_kind_of_every_partition_of_every_replica": Share(_SAME_CLAIM, 15),
+        "test_the_kind_of_every_partition_of_every_replica": Share(_EACH_CASE, 15),
     },
     "clickhouse/test_move_busy.py": {
         "test_merges_and_mutations_of_the_partition_that_is_moved": Share(
@@ -118,9 +119,9 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
     },
     "clickhouse/test_repair_all.py": {
         "test_all_kinds_are_repaired_in_one_run": Share(
-            f"{_ELSEWHERE} test_audit.py and test_operations.py repair each kind"
+            f"{_ELSEWHERE} test_leftovers.py repairs each kind, other tests of the file several tables"
         ),
-        "test_what_a_dropped_table_left_in_cold_goes_only_after_a_confirmation": Share(_SAME_CLAIM, 2),
+        "test_what_a_dropped_table_left_in_cold_goes_only_after_a_confirmation": Share(_EACH_CASE, 2),
     },
     "clickhouse/test_snapshot_plan.py": {
         EVERY: Share(f"{_ELSEWHERE} test_snapshot.py compares both sources of the plan"),
@@ -208,7 +209,9 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         "test_the_demo_without_a_patch_holds_what_it_claims": Share(f"{_MAKE} `make demo WHAT=twin`"),
     },
     "integration/test_keeper.py": {
-        "test_an_ensemble_without_a_leader_is_no_empty_one": Share(_STAND_IN, 2),
+        "test_an_ensemble_without_a_leader_is_no_empty_one": Share(
+            "the same claim for each manner of the stand-in for Keeper", stay=("control", "new_keeper")
+        ),
     },
     "integration/test_modern_classification.py": {
         "test_files_and_sessions_tell_the_same_of_tables_of_modern_servers": Share(
@@ -222,7 +225,7 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
     },
     "integration/test_reheat_faults.py": {
         "test_a_run_that_is_killed": Share(_KILLS, stay=("switch",)),
-        "test_copies_stay_while_a_member_of_hot_does_not_answer": Share(_SAME_CLAIM, stay=("killed",)),
+        "test_copies_stay_while_a_member_of_hot_does_not_answer": Share(_EACH_CASE, stay=("killed",)),
     },
     "integration/test_reload.py": {
         "test_a_server_takes_over_an_ensemble_and_its_other_members_without_a_restart": Share(
@@ -272,10 +275,10 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         ),
         "test_both_tables_are_renamed_and_readers_find_them": Share(_KILLS, stay=("25.8-2-True",)),
         "test_a_replace_of_a_killed_run_in_an_empty_partition_is_a_question": Share(_KILLS, 3),
-        "test_changes_of_the_structure": Share(_SAME_CLAIM, stay=("25.8-columns",)),
+        "test_changes_of_the_structure": Share(_EACH_CASE, stay=("25.8-columns",)),
         "test_rows_inserted_after_a_truncate_stay": Share(_KILLS, stay=("25.8-1-True",)),
     },
-    "integration/test_twin_audit.py": {"test_state_is_told_with_its_way_out": Share(_SAME_CLAIM, 3)},
+    "integration/test_twin_audit.py": {"test_state_is_told_with_its_way_out": Share(_EACH_CASE, 3)},
     "integration/test_twin_changes.py": {
         "test_mutation_during_a_move_is_applied_once_to_each_row": Share(_COMBINATIONS, 3),
     },
@@ -286,7 +289,7 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
     },
     "integration/test_twin_repair.py": {
         "test_killed_repair_is_continued": Share(_KILLS, 4),
-        "test_partition_of_unknown_state_ends_with_every_row_once": Share(_SAME_CLAIM, 3),
+        "test_partition_of_unknown_state_ends_with_every_row_once": Share(_EACH_CASE, 3),
         "test_record_of_a_killed_run_is_finished": Share(_KILLS, 2),
         "test_eight_partitions_after_killed_runs_inserts_and_merges_end_with_every_row_once": Share(
             f"{_MAKE} `make faults WHAT=twin`, with more of it"
@@ -299,9 +302,9 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         ),
     },
     "integration/test_twin_table.py": {
-        "test_odd_tables_get_twins_and_partitions_are_moved": Share(_SAME_CLAIM, 6),
+        "test_odd_tables_get_twins_and_partitions_are_moved": Share(_EACH_CASE, 6),
         "test_the_schema_of_a_twin_can_be_copied_to_a_new_replica": Share(_VERSIONS, stay=("25.8",)),
-        "test_twins_are_created_once_and_take_partitions": Share(_SAME_CLAIM, 3),
+        "test_twins_are_created_once_and_take_partitions": Share(_EACH_CASE, 3),
     },
     "integration/test_twin_texts.py": {
         "test_a_detached_table_is_not_told_as_another_chroot": Share(_VERSIONS, stay=("25.8",)),
@@ -322,8 +325,8 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         ),
     },
     "integration/test_users.py": {
-        "test_a_partition_is_moved_by_a_user_with_any_profile": Share(_SAME_CLAIM, 3),
-        "test_what_a_profile_shortens_or_changes_is_overridden": Share(_SAME_CLAIM, 2),
+        "test_a_partition_is_moved_by_a_user_with_any_profile": Share(_EACH_CASE, 3),
+        "test_what_a_profile_shortens_or_changes_is_overridden": Share(_EACH_CASE, 2),
     },
 }
 _TARGETS: Mapping[str, Mapping[str, Share]] = {
