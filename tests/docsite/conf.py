@@ -14,6 +14,8 @@ author = "olap.partmove contributors"
 html_title = "olap.partmove"
 extensions = ["myst_parser", "sphinx_antsibull_ext"]
 html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["phone.css"]
 root_doc = "index"
 # Headings get the anchors that GitHub gives them, as links in the pages use those.
 myst_heading_anchors = 4
