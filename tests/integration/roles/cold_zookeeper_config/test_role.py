@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.ansible.calls import PlaybookRun, run_playbook, write_playbook
+from support.ansible.calls import COLLECTIONS, PlaybookRun, run_playbook, write_playbook
 from support.files.configs import written
 from support.servers.zookeeper import Ensemble
 
@@ -130,3 +132,47 @@ def test_an_auxiliary_ensemble_has_a_name(config: Path, nodes: list[dict[str, An
     assert refused.status != 0
     assert "Give cold_zookeeper_config_name, by which tables refer to the ensemble" in refused.output
     assert contents(config) == before
+
+
+PACKAGES = """
+from ansible.module_utils.basic import AnsibleModule
+module = AnsibleModule({"name": {"type": "list"}, "state": {}}, supports_check_mode=True)
+if not module.check_mode:
+    open(module.params["name"][0], "a").write("installed ")
+module.exit_json(changed=True)
+"""
+"""A package manager that writes into the file with the name of the package that it installed it."""
+MANAGER = f"marking_{hashlib.sha256(PACKAGES.encode()).hexdigest()[:8]}"
+"""Its name. Tests keep a module that was packed as long as its name is the same."""
+
+
+@pytest.mark.parametrize("options", [(), ("--check",)], ids=["run", "check"])
+def test_a_plan_of_another_role_writes_nothing(
+    config: Path, nodes: list[dict[str, Any]], options: tuple[str, ...]
+) -> None:
+    """The plan may install what it needs, but in check mode."""
+    before = contents(config)
+    folder = config.parent.parent
+    mark = folder / "mark"
+    modules = folder / "collections" / "ansible_collections" / "local" / "test" / "plugins" / "modules"
+    modules.mkdir(parents=True)
+    (modules / f"{MANAGER}.py").write_text(PACKAGES)
+    role = {"name": "olap.partmove.cold_zookeeper_config", "apply": {"check_mode": True}}
+    told = "told: {{ cold_zookeeper_config_changed }} {{ cold_zookeeper_config_result.nodes | default([]) }}"
+    tasks = [{"ansible.builtin.include_role": role}, {"ansible.builtin.debug": {"msg": told}}]
+    given = {"path": str(config), "packages": [str(mark)], "service": "", "nodes": nodes}
+    extra: dict[str, Any] = {f"cold_zookeeper_config_{name}": value for name, value in given.items()}
+    # The usual interpreter of tests knows the modules of this collection alone.
+    extra |= {"ansible_package_use": f"local.test.{MANAGER}", "ansible_python_interpreter": sys.executable}
+    searched = f"{COLLECTIONS}:{folder / 'collections'}"
+    playbook = write_playbook(folder, tasks)
+    run = run_playbook(playbook, "-e", json.dumps(extra), *options, ANSIBLE_COLLECTIONS_PATH=searched)
+    assert run.status == 0, run.told
+    assert contents(config) == before
+    if options:
+        assert not mark.exists()
+        assert f"{mark} would be installed first." in run.output
+        assert "told: True []" in run.output
+    else:
+        assert mark.read_text() == "installed "
+        assert f"told: True ['127.0.0.1:{nodes[0]['port']}'" in run.output
