@@ -12,6 +12,10 @@ description:
   - Returns the message of a task that failed, for a rescue.
   - Of a task with a loop, Ansible itself says only C(One or more items failed). This returns the message of
     the first item that failed, and how many others did.
+  - Of a command, Ansible itself says only C(non-zero return code). This adds the last line that the command
+    wrote to its standard error.
+  - Of a task with C(until) whose condition never held, Ansible itself says nothing. If the result has
+    C(findings), as that of M(olap.partmove.replica_info), this returns the worst of them with their remedies.
 author:
   - olap.partmove contributors (@olap-partmove)
 options:
@@ -42,10 +46,14 @@ _value:
   sample: "Permission denied (and 1 more failed)"
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
+
+_SEVERITIES = ("error", "warning")
+_SHOWN = 3
+"""The number of findings that are told in full."""
 
 
 def failure_reason(result: Mapping[str, Any]) -> str:
@@ -61,8 +69,29 @@ def failure_reason(result: Mapping[str, Any]) -> str:
     failed = [
         item for item in result.get("results") or () if isinstance(item, Mapping) and item.get("failed")
     ]
-    reason = str((failed[0] if failed else result).get("msg") or "no message")
+    reason = _reason(failed[0] if failed else result)
     return f"{reason} (and {len(failed) - 1} more failed)" if len(failed) > 1 else reason
+
+
+def _reason(result: Mapping[str, Any]) -> str:
+    """Return why one task or item failed."""
+    # A module that fails has no findings: these are of a task that was repeated until a condition held.
+    found = _worst(result.get("findings") or ()) if "attempts" in result else ""
+    if found:
+        return found
+    reason = str(result.get("msg") or "no message")
+    written = [line.strip() for line in str(result.get("stderr") or "").splitlines() if line.strip()]
+    return f"{reason}: {written[-1]}" if written and written[-1] not in reason else reason
+
+
+def _worst(findings: Sequence[Mapping[str, Any]]) -> str:
+    """Return the findings of the worst severity that is there, the first ones in full."""
+    for severity in _SEVERITIES:
+        worst = [each for each in findings if each.get("severity") == severity]
+        if worst:
+            told = " ".join(f"{each['where']}: {each['what']}. {each['remedy']}." for each in worst[:_SHOWN])
+            return told + (f" And {len(worst) - _SHOWN} more." if len(worst) > _SHOWN else "")
+    return ""
 
 
 class FilterModule:

@@ -17,6 +17,8 @@ from support.ansible.calls import run_playbook, write_playbook
 
 failure_reason = FilterModule().filters()["failure_reason"]
 LOOP = "One or more items failed"
+LATE = {"severity": "warning", "where": "a.t", "what": "the delay grows", "remedy": "Wait"}
+LOST = {"severity": "error", "where": "a.t", "what": "partitions are gone: 1", "remedy": "Search detached"}
 FINE: dict[str, Any] = {"changed": True, "msg": "fine"}
 
 
@@ -33,6 +35,18 @@ FINE: dict[str, Any] = {"changed": True, "msg": "fine"}
             },
             "first (and 1 more failed)",
         ),
+        ({"msg": "non-zero return code", "stderr": "one\nE: locked\n"}, "non-zero return code: E: locked"),
+        ({"msg": LOOP, "results": [{"failed": True, "msg": "rc", "stderr": "E: locked"}]}, "rc: E: locked"),
+        ({"msg": "rpm: no file", "stderr": "no file\n"}, "rpm: no file"),
+        # Of a task with until, Ansible says nothing, or that it does not know.
+        ({"attempts": 3, "findings": [LOST, LATE]}, "a.t: partitions are gone: 1. Search detached."),
+        ({"attempts": 3, "findings": [LATE], "msg": "Unknown error."}, "a.t: the delay grows. Wait."),
+        (
+            {"attempts": 3, "findings": [LOST] * 5},
+            " ".join(["a.t: partitions are gone: 1. Search detached."] * 3) + " And 2 more.",
+        ),
+        ({"attempts": 3, "findings": [], "msg": "no answer"}, "no answer"),
+        ({"attempts": 3, "findings": [{**LATE, "severity": "notice"}]}, "no message"),
         # A module may return results of its own, of which none is a failure.
         ({"failed": True, "msg": "no space", "results": [FINE, "text"]}, "no space"),
     ],
@@ -58,3 +72,13 @@ def test_a_rescue_gets_the_reason_of_a_real_loop(tmp_path: Path) -> None:
     run = run_playbook(write_playbook(tmp_path, [{"block": [fails], "rescue": [tells]}]))
     assert run.status == 0, run.told
     assert "told: /a is full (and 1 more failed)" in run.output
+
+
+def test_a_rescue_gets_the_reason_of_a_real_command(tmp_path: Path) -> None:
+    fails = {"ansible.builtin.command": {"argv": ["sh", "-c", "echo first >&2; echo locked >&2; exit 3"]}}
+    tells = {
+        "ansible.builtin.debug": {"msg": "told: {{ ansible_failed_result | olap.partmove.failure_reason }}"}
+    }
+    run = run_playbook(write_playbook(tmp_path, [{"block": [fails], "rescue": [tells]}]))
+    assert run.status == 0, run.told
+    assert "told: non-zero return code: locked" in run.output
