@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support.ansible.calls import run_playbook
+from support.ansible.calls import run_playbook, write_playbook
 
 PLAYBOOKS = Path(__file__).resolve().parents[4] / "playbooks"
 OWN_TASKS: dict[str, Any] = {
@@ -54,3 +54,23 @@ def test_tasks_of_ones_own_that_cannot_be_are_refused(
     done = run_playbook(playbook, "-i", "ch1,", "-c", "local", "-e", f"@{tmp_path / 'vars.json'}")
     assert done.status != 0
     assert words in done.output
+
+
+def test_members_of_cold_have_a_default_port(tmp_path: Path) -> None:
+    """As the modules have it, which are given the same ensemble."""
+    tasks = [
+        {
+            "ansible.builtin.include_vars": str(
+                PLAYBOOKS.parent / "roles" / "clickhouse_node" / "vars" / "main.yml"
+            )
+        },
+        {"ansible.builtin.debug": {"msg": "told: {{ clickhouse_node__cold_members | to_json }}"}},
+    ]
+    given = {"clickhouse_node_cold": {"hosts": ["cold1", "cold2:2182"], "tls": {}}}
+    done = run_playbook(write_playbook(tmp_path, tasks), "-e", json.dumps(given))
+    assert done.status == 0, done.told
+    found = json.loads(json.loads('"' + done.output.partition('"told: ')[2].partition("\n")[0]))
+    assert [(each["host"], each["port"], each["secure"]) for each in found] == [
+        ("cold1", 2181, True),
+        ("cold2", 2182, True),
+    ]
