@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from support.ansible import quick_playbook, warm_interpreter
-from support.ansible.calls import COLLECTIONS, PlaybookRun, run_playbook, write_playbook
+from support.ansible.calls import COLLECTIONS, PROGRAMS, PlaybookRun, run_playbook, write_playbook
 from support.ansible.modules import Pair
 from support.ansible.role_runs import changed
 from support.exposition import parsed
@@ -114,7 +114,7 @@ def test_install_run_and_remove(host: Host) -> None:
     secret = [path for path in host.folder.rglob("*") if path.is_file() and PASSWORD in path.read_text()]
     assert secret == [host.folder / "etc" / "guard.yml"]
     # The arguments of its tasks are shown with -vvv, and are given by this playbook, not by the role.
-    assert f"+  password: {PASSWORD}" not in done.output
+    assert f'+    "password": "{PASSWORD}"' not in done.output
 
     old = host.folder / "log" / "guard-2019-12-01.log"
     old.write_text("")
@@ -133,6 +133,28 @@ def test_install_run_and_remove(host: Host) -> None:
     left = {path for path in host.files() if not path.startswith(("log", "work", "metrics"))}
     assert left == {"sbin", "units"}
     assert changed(host.converge(state="absent")) == 0
+
+
+def test_values_of_ansible_vault_are_written_as_they_are(host: Host) -> None:
+    """The guard has no password of the vault; its files are for its user alone."""
+    word, values = host.folder / "word", host.folder / "vault.yml"
+    word.write_text("a password of the vault")
+    vault = [str(PROGRAMS / "ansible-vault"), "encrypt_string", "--vault-password-file", str(word)]
+    command = [*vault, "--stdin-name", "monitor_password"]
+    done = subprocess.run(command, input=PASSWORD, capture_output=True, text=True, check=True)
+    values.write_text(done.stdout)
+    secret = "{{ monitor_password }}"
+    renewed = {
+        "renew": True,
+        "clickhouse": {"user": "monitor", "password": secret},
+        "inventory": {"clickhouse": {"vars": {"clickhouse_node_clickhouse": {"password": secret}}}},
+    }
+    run = host.converge("-e", f"@{values}", "--vault-password-file", str(word), **renewed)
+    assert run.status == 0, run.told
+    for name in ("guard.yml", "inventory.yml"):
+        written = (host.folder / "etc" / name).read_text()
+        assert "$ANSIBLE_VAULT" not in written, name
+        assert f'"password": "{PASSWORD}"' in written, name
 
 
 def test_what_a_run_that_fails_says(host: Host) -> None:
