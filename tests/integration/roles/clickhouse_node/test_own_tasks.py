@@ -58,7 +58,7 @@ def test_tasks_of_ones_own_that_cannot_be_are_refused(
 
 def test_members_of_cold_have_a_default_port(tmp_path: Path) -> None:
     """As the modules have it, which are given the same ensemble."""
-    tasks = [
+    tasks: list[dict[str, Any]] = [
         {
             "ansible.builtin.include_vars": str(
                 PLAYBOOKS.parent / "roles" / "clickhouse_node" / "vars" / "main.yml"

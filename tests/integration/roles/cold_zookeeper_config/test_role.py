@@ -159,7 +159,10 @@ def test_a_plan_of_another_role_writes_nothing(
     (modules / f"{MANAGER}.py").write_text(PACKAGES)
     role = {"name": "olap.partmove.cold_zookeeper_config", "apply": {"check_mode": True}}
     told = "told: {{ cold_zookeeper_config_changed }} {{ cold_zookeeper_config_result.nodes | default([]) }}"
-    tasks = [{"ansible.builtin.include_role": role}, {"ansible.builtin.debug": {"msg": told}}]
+    tasks: list[dict[str, Any]] = [
+        {"ansible.builtin.include_role": role},
+        {"ansible.builtin.debug": {"msg": told}},
+    ]
     given = {"path": str(config), "packages": [str(mark)], "service": "", "nodes": nodes}
     extra: dict[str, Any] = {f"cold_zookeeper_config_{name}": value for name, value in given.items()}
     # The usual interpreter of tests knows the modules of this collection alone.
