@@ -10,10 +10,12 @@ module: journal_info
 short_description: Report events of earlier runs from the journal, by partition, run or time
 version_added: 1.0.0
 description:
-  - Reads the journal of M(olap.partmove.part_move), M(olap.partmove.part_repair) and
-    M(olap.partmove.part_restore) on the host that runs the module, and returns events and their runs.
-  - The journal has the events that runs recorded. For the current state use M(olap.partmove.part_info) and
-    M(olap.partmove.part_audit_info).
+  - Reads the journal of M(olap.partmove.part_move), M(olap.partmove.part_repair),
+    M(olap.partmove.part_restore), M(olap.partmove.cold_owner), M(olap.partmove.twin_move),
+    M(olap.partmove.table_move), M(olap.partmove.twin_alter), M(olap.partmove.twin_ledger) and
+    M(olap.partmove.twin_repair) on the host that runs the module, and returns events and their runs.
+  - The journal has the events that runs recorded. For the current state use M(olap.partmove.part_info),
+    M(olap.partmove.part_audit_info) and M(olap.partmove.twin_audit_info).
   - A file with an unknown event or version is refused, with the number of the line.
 notes:
   - The module reads the file line by line, so the file may have any size. Memory holds the runs and the

@@ -215,8 +215,13 @@ def test_a_partition_of_both_ensembles_is_brought_back_before_it_is_dropped(
 
 
 def test_a_state_that_is_lost_is_repaired_and_no_restore_loses_it_again(
-    table: ReplicatedTable, operator: Operator, registry: Registry, tmp_path: Path
+    table: ReplicatedTable,
+    operator: Operator,
+    registry: Registry,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     state = f"{table.path}/block_numbers/{DAY}/State"
     registry.hot.set(state, b"HOT")
     backup = tmp_path / "backup"
@@ -225,6 +230,7 @@ def test_a_state_that_is_lost_is_repaired_and_no_restore_loses_it_again(
         "partmove_repair_kind": "cold_unmarked",
         "partmove_repair_shard_paths": [table.path],
         "partmove_repair_backup": str(backup),
+        "partmove_repair_journal": "",
     }
 
     checked = operator.play("repair", "partmove_repair", variables, "--check")
@@ -240,6 +246,7 @@ def test_a_state_that_is_lost_is_repaired_and_no_restore_loses_it_again(
     (file,) = backup.iterdir()
     assert f"Backup of deleted and changed znodes: {file}" in done.output
     assert registry.hot.get(state)[0] == b"COLD"
+    assert not (tmp_path / "state").exists()
 
     again = operator.play("repair", "partmove_repair", variables)
     assert changed(again) == 0

@@ -20,7 +20,12 @@ from ansible_collections.olap.partmove.plugins.plugin_utils._playbooks import (
     PAGE,
     PLAYBOOKS,
 )
-from ansible_collections.olap.partmove.plugins.plugin_utils._spelling import described_in, options_of
+from ansible_collections.olap.partmove.plugins.plugin_utils._spelling import (
+    DISTINCTIVE,
+    SHARED,
+    described_in,
+    options_of,
+)
 
 ROOT = Path(__file__).resolve().parents[4]
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
@@ -92,6 +97,12 @@ def test_the_page_describes_the_variables_of_a_playbook(name: str) -> None:
     page = (ROOT / PAGE).read_text(encoding="utf-8")
     (section,) = re.findall(rf"^## `{name}`$(.*?)^##", page, flags=re.MULTILINE | re.DOTALL)
     assert set(re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE)) == set(PLAYBOOKS[name].variables)
+
+
+def test_the_page_has_the_prefixes_after_which_every_unknown_name_is_refused_or_none() -> None:
+    rows = re.findall(r"^\| (`\w+_…`.*?) \| (.*) \|$", (ROOT / PAGE).read_text("utf-8"), flags=re.MULTILINE)
+    prefixes = [set(re.findall(r"`(\w+)_…`", names)) for names, _meaning in rows]
+    assert prefixes == [DISTINCTIVE, SHARED]
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -18,7 +18,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.ev
     Field,
 )
 
-PAGE = (Path(__file__).parents[6] / "docs" / "reference" / "journal.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[6]
+PAGE = (ROOT / "docs" / "reference" / "journal.md").read_text(encoding="utf-8")
+MODULES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "plugins/modules").glob("*.py")}
 
 
 @pytest.mark.parametrize("event", Event)
@@ -36,6 +38,13 @@ def test_the_page_has_exactly_the_events_of_the_code() -> None:
     assert re.findall(r"^### `(\w+)`$", PAGE, flags=re.MULTILINE) == [event.value for event in Event]
     for name, field in HEAD.items():
         assert f"\n{table_row(name, field)}\n" in PAGE
+
+
+def test_the_page_and_journal_info_name_every_module_that_writes_a_journal() -> None:
+    writers = {name for name, text in MODULES.items() if "\n  - olap.partmove.journal\n" in text}
+    assert set(re.findall(r"`(\w+)`", PAGE.partition("```")[0])) == {*writers, "journal_info"}
+    reads = MODULES["journal_info"].partition("  - Reads the journal of ")[2].partition(" on the host ")[0]
+    assert set(re.findall(r"M\(olap\.partmove\.(\w+)\)", reads)) == writers
 
 
 def table_row(name: str, field: Field) -> str:
