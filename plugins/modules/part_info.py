@@ -134,8 +134,9 @@ totals:
     cold: {partitions: 335, parts: 670, znodes: 670, bytes: 64320}
 unreadable:
   description:
-    - Tables with an invalid znode or a znode that may not be read, as C(shard_path), C(reason) and C(remedy).
-      The other values do not include these tables.
+    - Tables with an invalid znode or a znode that may not be read, and tables that are bound to another cold
+      ensemble than O(cold), as C(shard_path), C(reason) and C(remedy). The other values do not include these
+      tables.
     - With O(root) also znodes that may not be read, because tables may be below.
   returned: when the options are valid
   type: list

@@ -121,6 +121,52 @@ def test_nothing_is_done_while_a_partition_is_not_hot(
     assert len(table.rows()) == 6
 
 
+def test_nothing_is_done_where_another_cold_shows_nothing(
+    table: ReplicatedTable, operator: Operator, registry: Registry, cold: Ensemble, base: str
+) -> None:
+    registry.cold.ensure_path(f"{base}-other")
+    operator.ensembles["cold"] |= {"chroot": f"{base}-other"}
+    for wanted in ({}, {"while_hot_partitions": [{"shard_path": table.path, "partition": DAY}]}):
+        variables = {**mutation(table, "id = 1"), **wanted}
+        if wanted:
+            del variables["while_hot_shard_paths"]
+        run = operator.play("while_hot", "part_move", variables)
+        assert run.status != 0
+        assert f"it is unknown what is cold of these shard paths: {table.path}: " in run.output, run.told
+        assert "Run the statements" not in run.output
+    assert [len(table.rows(number)) for number in (0, 1)] == [6, 6]
+
+
+def test_nothing_is_done_while_cold_has_lost_a_partition(
+    table: ReplicatedTable, operator: Operator, registry: Registry
+) -> None:
+    for name in ("r1", "r2"):
+        registry.cold.delete(f"{table.path}/replicas/{name}/parts/{PART}", recursive=True)
+    run = operator.play("while_hot", "part_move", mutation(table, "id = 1"))
+    assert run.status != 0
+    assert "registered" in run.output, run.told
+    named = {
+        **mutation(table, "id = 1"),
+        "while_hot_partitions": [{"shard_path": table.path, "partition": DAY}],
+    }
+    del named["while_hot_shard_paths"]
+    run = operator.play("while_hot", "part_move", named)
+    assert run.status != 0
+    assert "Run the statements" not in run.output
+    assert [len(table.rows(number)) for number in (0, 1)] == [6, 6]
+
+
+def test_a_partition_that_is_a_number_is_refused(table: ReplicatedTable, operator: Operator) -> None:
+    variables = {
+        **mutation(table, "id = 1"),
+        "while_hot_partitions": [{"shard_path": table.path, "partition": int(DAY)}],
+    }
+    del variables["while_hot_shard_paths"]
+    run = operator.play("while_hot", "part_move", variables)
+    assert run.status != 0
+    assert "each partition as text in quotes" in run.output, run.told
+
+
 def test_what_is_needed_has_to_be_said_before_anything_is_done(operator: Operator) -> None:
     for variables in ({}, {"while_hot_shard_paths": ["/t"]}, {"while_hot_statements": ["SELECT 1"]}):
         run = operator.play("while_hot", "part_move", variables)

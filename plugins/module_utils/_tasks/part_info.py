@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
-from .._partmove.errors import AccessDenied, FormatError, NoSuchTable
+from .._partmove.binding.binding import read_binding
+from .._partmove.errors import AccessDenied, BindingConflict, FormatError, NoSuchTable
+from .._partmove.formats.layout import ShardLayout
 from .._partmove.formats.names import check_partition_id
 from .._partmove.shard.facts import state_text
 from .._partmove.shard.inventory import COLD, HOT, InventoryRow
@@ -78,13 +80,16 @@ class PartInfo:
 
     def _inspect(self, hot: ZnodeStore, cold: ZnodeStore | None, shard_path: str) -> None:
         try:
+            if cold is not None:
+                # Another cold ensemble would show that nothing is cold.
+                read_binding(hot, cold, self._coordination_root, ShardLayout(shard_path))
             overviews = read_overview(hot, cold, shard_path, self._only)
         except NoSuchTable:
             if self._root is None:
                 raise
             # The table was dropped after the search below the root found it.
             return
-        except (AccessDenied, FormatError) as error:
+        except (AccessDenied, BindingConflict, FormatError) as error:
             self._unreadable.append(
                 {"shard_path": shard_path, "reason": error.message, "remedy": error.remedy}
             )

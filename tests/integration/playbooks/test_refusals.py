@@ -357,3 +357,13 @@ def test_a_distribution_with_another_package_manager_is_refused(
     assert said in done.output
     assert remedy in done.output
     assert "changed=0 " in done.output
+
+
+def test_a_guard_on_a_group_is_refused(tmp_path: Path) -> None:
+    """The servers whose entries are renewed look up the host of the guard by this name."""
+    hot = {"hosts": ["127.0.0.1:1"]}
+    audited = {"partmove_audit_hot": hot, "partmove_audit_cold": hot, "partmove_audit_clickhouse": {}}
+    done = run(tmp_path, "guard", {**audited, "guard_host": "clickhouse"})
+    assert done.status != 0
+    assert "guard_host is clickhouse, which is a group or a pattern." in done.output, done.told
+    assert "such as ch1." in done.output

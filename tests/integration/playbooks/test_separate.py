@@ -108,6 +108,15 @@ def test_check_mode_leaves_nothing(
     assert "[DEPRECATION WARNING]" not in checked.output
 
 
+def test_check_mode_keeps_the_folder_of_a_plan_that_was_given(pair: Pair, variables: dict[str, Any]) -> None:
+    plan = pair.folder / "plans" / "quarter.jsonl"
+    plan.parent.mkdir()
+    plan.write_text("no plan")
+    given = {**variables, "partition_classify_plan": str(plan)}
+    assert run_separate(pair, given, "--check", "--tags", "move").status != 0
+    assert plan.read_text() == "no plan"
+
+
 def attempts(pair: Pair, variables: dict[str, Any], wrong: dict[str, Any]) -> list[str]:
     """What the tasks of the playbook say where one variable after the other is another than the right one."""
     tasks: list[dict[str, Any]] = []

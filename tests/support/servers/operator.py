@@ -27,7 +27,7 @@ class Operator:
     """Runs playbooks of the collection for one table, as a user does."""
 
     def __init__(self, table: ReplicatedTable, hot: Ensemble, cold: Ensemble, folder: Path) -> None:
-        self.ensembles = {
+        self.ensembles: dict[str, dict[str, Any]] = {
             "hot": {"hosts": hot.connect_string.split(",")},
             "cold": {"hosts": cold.connect_string.split(",")},
         }
