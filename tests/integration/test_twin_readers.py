@@ -218,7 +218,7 @@ def test_the_audit_reports_a_policy_without_a_record(read: Read) -> None:
     found = [each for each in audit["findings"] if each["kind"] == "policy_left"]
     assert [each["replica"] for each in found] == ["r2"], audit["findings"]
     drop = found[0]["reason"].rpartition(": ")[2]
-    assert drop == f"DROP ROW POLICY IF EXISTS partmove_moving_hits ON {read.all}"
+    assert drop == f"DROP ROW POLICY IF EXISTS `partmove_moving_{read.path}` ON {read.all}"
     # The next run removes it as well.
     assert read.go("cold")["counts"]["moved"] == 2
     assert read.policies() == 0
