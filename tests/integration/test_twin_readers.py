@@ -8,42 +8,20 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any, TypeVar
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.reader_servers import (
     HttpReaderServers,
     policies_of,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_table import TwinClients
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.ledgers import NoLedgers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import (
-    TwinRecord,
-    contents,
-)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.refusals import Refused
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import (
-    TwinMoveContext,
-    TwinRun,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
-    AttachPartitions,
-    DropParts,
-)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
-    TwinReplica,
-    TwinTables,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.prepare import (
     Prepared,
@@ -51,21 +29,15 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.reade
     ReadersOptions,
     prepare_readers,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.recorded_readers import (
-    OpenRecordedReaders,
-)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.statements import (
     CreatePolicy,
-    PolicyStatement,
     ReadingTable,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file import NullJournal
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
-from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.settings import options_of
-from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
 from support.ansible.calls import Call, run_modules
 from support.ansible.dying_servers import Killed
-from support.ansible.twin_runs import DAY, NEXT, ModernTables
+from support.ansible.read_tables import DyingParts, DyingReaders, Read
+from support.ansible.twin_runs import DAY
 from support.servers.modern.server import ModernShard
 from support.servers.replicated import wait_for
 from support.servers.sql_server import QueryError
@@ -74,149 +46,12 @@ from support.servers.zookeeper import Ensemble
 pytestmark = [pytest.mark.ladder, pytest.mark.long(minutes=2)]
 
 
-T = TypeVar("T")
-
-
-class DyingReaders(HttpReaderServers):
-    """Kills the run at a statement: before it is executed, or right after."""
-
-    def __init__(self, clients: TwinClients, statements: int, *, given: bool) -> None:
-        super().__init__(clients)
-        self.executed: list[str] = []
-        self._statements = statements
-        self._given = given
-
-    def execute(self, statement: PolicyStatement) -> None:
-        self.live(statement.sql, lambda: super(DyingReaders, self).execute(statement))
-
-    def live(self, sql: str, statement: Callable[[], T]) -> T:
-        """Execute a statement, and die at the one after the last."""
-        is_last = len(self.executed) >= self._statements
-        self.executed.append(sql)
-        if is_last and not self._given:
-            raise Killed
-        answer = statement()
-        if is_last:
-            raise Killed
-        return answer
-
-
-class DyingParts(HttpTwinServers):
-    """Dies with the servers for readers, at statements about parts too."""
-
-    def __init__(self, options: ClickHouseOptions, dying: DyingReaders) -> None:
-        super().__init__(options)
-        self._dying = dying
-
-    def attach(self, statement: AttachPartitions) -> str:
-        return self._dying.live(statement.sql, lambda: super(DyingParts, self).attach(statement))
-
-    def drop(self, statement: DropParts) -> bool:
-        return self._dying.live(statement.sql, lambda: super(DyingParts, self).drop(statement))
-
-
-class Read(ModernTables):
-    """A table of two partitions with its twin and a reading table, in a database of its own."""
-
-    def __init__(self, shard: ModernShard, hot: Ensemble, base: str) -> None:
-        super().__init__(shard, hot, base)
-        self.database = f"d_{uuid.uuid4().hex[:8]}"
-        shard.execute(f"CREATE DATABASE {self.database}")
-        self.path = self.shard_path("hits")
-        for name, path in (("hits", self.path), ("hits_cold", f"cold:{self.path}_cold")):
-            shard.execute(self.definition(self.table(name), path))
-        shard.execute(
-            f"CREATE TABLE {self.all} AS {self.table('hits')}"
-            f" ENGINE = Merge('{self.database}', '^(hits|hits_cold)$')"
-        )
-        self.servers = HttpTwinServers(self.asked())
-        self.readers = HttpReaderServers(self.servers.clients)
-        for numbers in ((1, 2), (3,)):
-            self.insert_into(self.table("hits"), *numbers)
-        self.insert_into(self.table("hits"), 4, day=NEXT)
-
-    def table(self, name: str) -> str:
-        return f"{self.database}.{name}"
-
-    @property
-    def all(self) -> str:
-        return self.table("hits_all")
-
-    @property
-    def tables(self) -> list[TwinTables]:
-        return [self.servers.tables(self.path, TwinReplica(each, "")) for each in ("r1", "r2")]
-
-    def prepare(self, option: str = "policy", limit: float = 30.0) -> Prepared:
-        options = ReadersOptions(ReadersOption(option), limit)
-        return prepare_readers(self.readers, SystemClock(), self.tables, options, has_records=False)
-
-    def record(self, to: Side = Side.COLD) -> TwinRecord:
-        """The record of the partition DAY as it is now."""
-        tables = self.tables[0]
-        parts = self.servers.parts(tables, [DAY])[DAY]
-        source, held = contents(parts.on(to.other)), contents(parts.on(to))
-        return TwinRecord(to, tables.hot.place, tables.cold.place, source, held, {}, (), 0)
-
-    def verified(self, record: TwinRecord) -> TwinRecord:
-        """The record with its clones, which are there."""
-        parts = self.servers.parts(self.tables[0], [DAY])[DAY].on(record.destination)
-        clones = {part.content: part.name for part in parts if part.name not in record.held}
-        return record._replace(clones={name: clones[content] for name, content in record.parts.items()})
-
-    def attach(self, record: TwinRecord) -> None:
-        to = ("hits_cold", "hits") if record.destination is Side.COLD else ("hits", "hits_cold")
-        self.first.execute(
-            f"ALTER TABLE {self.table(to[0])} ATTACH PARTITION ID '{DAY}' FROM {self.table(to[1])}",
-            alter_sync=2,
-        )
-
-    def drop(self, record: TwinRecord) -> None:
-        source = "hits" if record.destination is Side.COLD else "hits_cold"
-        for name in record.parts:
-            self.first.execute(f"ALTER TABLE {self.table(source)} DROP PART '{name}'", alter_sync=2)
-
-    def go(self, state: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
-        """What twin_move answers of the two partitions."""
-        rows = [{"shard_path": self.path, "partition": each} for each in (DAY, NEXT)]
-        return self.move(check=check, **{"state": state, "partitions": rows, **options})
-
-    def run_here(
-        self, state: str, readers: HttpReaderServers, servers: HttpTwinServers | None = None
-    ) -> None:
-        """Move both partitions in this process, with these servers for readers."""
-        store = connect(options_of("hot", self.given["hot"]))
-        clock, report = SystemClock(), TwinReport(self.path)
-        leases = LeaseKeeper(store, None, clock, owner="a test", root=self.root)
-        opened = OpenRecordedReaders(readers, ReadersOptions(ReadersOption.POLICY, 30.0))
-        servers = servers or self.servers
-        context = TwinMoveContext(store, clock, NullJournal(), leases, servers, opened, NoLedgers())
-        try:
-            TwinRun(context, Side(state), TwinOptions(), report).carry_out([DAY, NEXT])
-        finally:
-            store.close()
-
-    def policies(self) -> int:
-        """How many row policies of this database the servers have together."""
-        count = f"SELECT toInt64(count()) FROM system.row_policies WHERE database = '{self.database}'"
-        return sum(int(each.value(count)) for each in self.shard.servers)
-
-    def seen(self) -> list[list[int]]:
-        """What each replica shows to readers of the reading table."""
-        return self.ids(self.all)
-
-
 @pytest.fixture
 def read(real_version: str, modern: ModernShard, hot: Ensemble, base: str) -> Iterator[Read]:
     del real_version  # Users of other servers may not create row policies.
     ground = Read(modern, hot, base)
     yield ground
-    for server in modern.servers:
-        for (policy,) in server.query(
-            f"SELECT concat(short_name, ' ON ', database, '.', table) FROM system.row_policies"
-            f" WHERE database = '{ground.database}'"
-        ):
-            server.execute(f"DROP ROW POLICY {policy}")
-        server.execute(f"DROP DATABASE {ground.database}")
+    ground.remove()
 
 
 def test_each_row_is_seen_once_at_each_step_in_both_directions(read: Read) -> None:
@@ -383,7 +218,7 @@ def test_the_audit_reports_a_policy_without_a_record(read: Read) -> None:
     found = [each for each in audit["findings"] if each["kind"] == "policy_left"]
     assert [each["replica"] for each in found] == ["r2"], audit["findings"]
     drop = found[0]["reason"].rpartition(": ")[2]
-    assert drop == f"DROP ROW POLICY IF EXISTS partmove_moving_hits ON {read.all}"
+    assert drop == f"DROP ROW POLICY IF EXISTS `partmove_moving_{read.path}` ON {read.all}"
     # The next run removes it as well.
     assert read.go("cold")["counts"]["moved"] == 2
     assert read.policies() == 0

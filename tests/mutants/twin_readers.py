@@ -12,10 +12,14 @@ _HIDDEN = "twin/readers/hidden.py"
 _VIEWS = "twin/readers/views.py"
 _PREPARE = "twin/readers/prepare.py"
 _RECORDED = "twin/readers/recorded_readers.py"
+_STATEMENTS = "twin/readers/statements.py"
 _OF_HIDDEN = "twin/readers/test_hidden.py"
 _OF_VIEWS = "twin/readers/test_views.py"
 _OF_PREPARE = "twin/readers/test_prepare.py"
 _OF_RECORDED = "twin/readers/test_recorded_readers.py"
+_OF_ANOTHER_TWIN = (
+    "twin/move/test_merges.py::test_a_record_of_another_twin_keeps_its_stopped_merges_and_lets_no_move_begin"
+)
 
 MUTANTS = (
     Mutant(
@@ -131,5 +135,47 @@ MUTANTS = (
         "        confirm_lease(shard.hot, shard.lease, shard.shard_path)\n",
         "",
         (f"{_OF_RECORDED}::test_without_the_lease_no_policy_is_changed",),
+    ),
+    Mutant(
+        "tables of the same name in several databases share a policy",
+        _STATEMENTS,
+        '    return f"{POLICY_PREFIX}{tables.shard_path}"\n',
+        '    return f"{POLICY_PREFIX}{tables.hot.name}"\n',
+        ("twin/readers/test_statements.py::test_the_name_is_that_of_the_shard_path",),
+    ),
+    Mutant(
+        "a policy with an older name stays beside the new one",
+        _VIEWS,
+        "            if not is_created:\n                self._drop_older(tables, reading)\n",
+        "",
+        (f"{_OF_VIEWS}::test_a_policy_with_an_older_name_goes_before_the_new_one_comes",),
+    ),
+    Mutant(
+        "after a failed removal the left policies are forgotten",
+        _VIEWS,
+        "        return not self._hides and self._set is not None\n",
+        "        return not self._hides\n",
+        (f"{_OF_VIEWS}::test_a_left_policy_that_could_not_be_removed_is_still_to_be_removed",),
+    ),
+    Mutant(
+        "rows of this twin are hidden because of a record about another one",
+        _RECORDED,
+        "            if other is not None and not self._prepared.readers.has_nothing_to_do:\n",
+        "            if other is not None and showing:\n",
+        (f"{_OF_RECORDED}::test_records_of_another_twin_let_no_policy_change",),
+    ),
+    Mutant(
+        "a move begins while a record is about another twin",
+        "twin/move/run.py",
+        "        if refusal is not None:\n            # Before a record of these",
+        "        if refusal is not None and not partition_ids:\n            # Before a record of these",
+        (_OF_ANOTHER_TWIN,),
+    ),
+    Mutant(
+        "a record of another twin says that its merges were started",
+        "twin/move/merges.py",
+        "                if not problem_of_record(stored.record, shard.tables[0])\n",
+        "",
+        (_OF_ANOTHER_TWIN,),
     ),
 )

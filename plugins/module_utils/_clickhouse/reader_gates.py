@@ -68,7 +68,7 @@ def probe_policy(client: ClickHouseClient, tables: TwinTables, reading: ReadingT
 
     The policy is for the user of the run alone. Raises QueryRefused if the user may not do what a move needs.
     """
-    policy = f"{identifier(_PROBE + tables.hot.name)} ON {reading.sql_name}"
+    policy = f"{identifier(_PROBE + tables.shard_path)} ON {reading.sql_name}"
     # The first statement raises if the user may not drop what the next one creates.
     client.execute(f"DROP ROW POLICY IF EXISTS {policy}")
     marked = f"getSetting('log_comment') = {literal(_PROBING)} AND _table != '' AND _partition_id != ''"

@@ -6,11 +6,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from .._partmove.errors import NotPermitted
-from .._partmove.formats.sql import is_one_of, literal
+from .._partmove.formats.sql import is_one_of
 from .._partmove.twin.move.tables import TwinTables
 from .._partmove.twin.readers.servers import Reading
-from .._partmove.twin.readers.statements import PolicyStatement, ReadingTable, policy_name
+from .._partmove.twin.readers.statements import (
+    LeftPolicy,
+    PolicyStatement,
+    ReadingTable,
+    older_policy_name,
+    policy_name,
+)
 from .client import ClickHouseClient
 from .permission import permitted
 from .reader_gates import hidden_from_user, policy_problem, probe_policy, storage_of_policies
@@ -37,6 +45,9 @@ class HttpReaderServers:
             problem = hidden_from_user(client)
             if problem:
                 raise NotPermitted(problem, remedy="GRANT SHOW ON *.* to the user")
+            # The reading table of a killed run may have gone. Who may not see policies has created none.
+            with suppress(NotPermitted), permitted():
+                return Reading((), policies_of(client, tables))
             return Reading(())
         with permitted():
             return Reading(found, policies_of(client, tables))
@@ -69,17 +80,26 @@ class HttpReaderServers:
         return readers_of(self._client_of(tables))
 
     def _client_of(self, tables: TwinTables) -> ClickHouseClient:
-        replica, path = tables.replica, tables.on(tables.home).path
-        return self._clients.of(path, replica.name, replica.host)
+        replica = tables.replica
+        return self._clients.of(tables.shard_path, replica.name, replica.host)
 
 
-def policies_of(client: ClickHouseClient, tables: TwinTables) -> tuple[ReadingTable, ...]:
-    """Return the tables with a row policy of a move of the pair, sorted."""
+def policies_of(client: ClickHouseClient, tables: TwinTables) -> tuple[LeftPolicy, ...]:
+    """Return the row policies of moves of the pair, sorted.
+
+    Earlier versions gave the policies of tables with the same name the same name. Such a policy belongs to
+    the pair if the pair is read by the table that the policy is on.
+    """
+    name, older = policy_name(tables), older_policy_name(tables)
     rows = client.rows(
-        f"SELECT database, table FROM system.row_policies WHERE short_name = {literal(policy_name(tables))}"
-        " ORDER BY database, table"
+        "SELECT short_name, database, table FROM system.row_policies"
+        f" WHERE {is_one_of('short_name', [name, older])}"
     )
-    return tuple(ReadingTable(database, table) for database, table in rows)
+    found = {LeftPolicy(short_name, ReadingTable(database, table)) for short_name, database, table in rows}
+    if any(each.name == older for each in found):
+        reading = reading_tables(client, tables)
+        found = {each for each in found if each.name == name or each.reading in reading}
+    return tuple(sorted(found))
 
 
 def readers_of(client: ClickHouseClient) -> frozenset[str]:

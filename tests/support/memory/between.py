@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     Side,
     TwinPart,
 )
-from support.memory.twins import DAY, content_of
+from support.memory.twins import DAY, content_of, table_of
 
 
 def parts(**rows: str) -> Parts:
@@ -39,7 +39,8 @@ def record(destination: Side = Side.COLD, *, clones: bool = False, dropping: str
     """The record of ONE on its way, where HELD was."""
     verified = {name("1_1_0"): name("5_5_0"), name("2_2_0"): name("6_6_0")} if clones else {}
     named = tuple(name(each) for each in dropping.split())
-    return TwinRecord(destination, "h", "c", contents(ONE), contents(HELD), verified, named, 0)
+    places = table_of(Side.HOT, "r1").place, table_of(Side.COLD, "r1").place
+    return TwinRecord(destination, *places, contents(ONE), contents(HELD), verified, named, 0)
 
 
 def between(source: Parts, destination: Parts, to: Side = Side.COLD) -> PartsOf:

@@ -19,8 +19,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.reade
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.statements import (
     AlterPolicy,
     CreatePolicy,
+    DropPolicy,
+    LeftPolicy,
     PolicyStatement,
     ReadingTable,
+    policy_name,
 )
 from support.memory.twins import table_of
 
@@ -42,6 +45,9 @@ class MemoryReaderServers:
 
     tables: tuple[ReadingTable, ...] = (READING,)
     left: tuple[ReadingTable, ...] = ()
+    """Tables with a policy that a killed run has left."""
+    older: tuple[LeftPolicy, ...] = ()
+    """The same with a name of earlier versions."""
     problems: Mapping[str, str] = field(default_factory=dict)
     """Replica → why no policy can be used there."""
     no_storage: bool = False
@@ -56,7 +62,8 @@ class MemoryReaderServers:
     def reading(self, tables: TwinTables) -> Reading:
         """What the test says."""
         self._answer()
-        return Reading(self.tables, self.left)
+        left = [LeftPolicy(policy_name(tables), each) for each in self.left]
+        return Reading(self.tables, tuple(sorted([*left, *self.older])))
 
     def storage(self, tables: TwinTables) -> str:
         """The only storage, if there is one."""
@@ -77,6 +84,9 @@ class MemoryReaderServers:
         """Have the policy from now on."""
         self._answer()
         replica = statement.tables.replica.name
+        if isinstance(statement, DropPolicy) and statement.policy.name != policy_name(statement.tables):
+            self.acts.append(f"{replica} drops {statement.policy.name}")
+            return
         self.acts.append(f"{replica} {type(statement).__name__} {statement.reading.name}")
         if isinstance(statement, AlterPolicy):
             assert replica in self.policies, "there is no such policy"

@@ -16,6 +16,7 @@ from contextlib import suppress
 
 from ...errors import PartMoveError
 from .group import Group
+from .known_pair import problem_of_record
 from .partition import TwinShard, refused_on_error
 from .progress import Progress
 from .record import Change, StoredRecord
@@ -76,11 +77,15 @@ def restart_merges_after_error(group: Group) -> None:
 
 
 def _with_stopped_merges(group: Group) -> list[Progress]:
-    return [each for each in group.members if each.stored is not None and each.record.merges_stopped]
+    stopped = [each for each in group.members if each.stored is not None and each.record.merges_stopped]
+    # A run starts merges of its own twin alone: a record of another one goes on to say that they are stopped.
+    return [each for each in stopped if not problem_of_record(each.record, group.shard.tables[0])]
 
 
 def restart_merges_left_stopped(shard: TwinShard, records: Mapping[str, StoredRecord]) -> bool:
     """Start the merges that a killed run left stopped; return whether any were.
+
+    Records about another twin still say that its merges may be stopped: they were not started.
 
     Raises Refused if a server fails; then the records still say that merges may be stopped.
     """
@@ -92,6 +97,7 @@ def restart_merges_left_stopped(shard: TwinShard, records: Mapping[str, StoredRe
             {
                 each: Change(stored, stored.record._replace(merges_stopped=False))
                 for each, stored in stopped.items()
+                if not problem_of_record(stored.record, shard.tables[0])
             },
         )
     return bool(stopped)

@@ -28,6 +28,7 @@ from .gates import refuse_tables, server_failed
 from .group import Group
 from .group_move import GroupMove
 from .hot_znodes import count_hot_znodes
+from .known_pair import refuse_other_pair
 from .ledgers import Ledgers
 from .merges import restart_merges_left_stopped
 from .partition import TwinOptions, TwinShard
@@ -216,6 +217,12 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
             self._report.defer_open(partition_ids, refused.refusal)
             self._report.unfinished.update(dict.fromkeys(others, refused.refusal))
             return
+        found = {each: stored.record for each, stored in records.items()}
+        refusal = refuse_other_pair(found, self._tables[0])
+        if refusal is not None:
+            # Before a record of these tables is written, which a run for the other twin could not end.
+            self._report.defer_open([each for each in partition_ids if each not in records], refusal)
+            partition_ids = [each for each in partition_ids if each in records]
         for finishing, ids in ((True, others), (False, partition_ids)):
             for query_batch in _query_batches(ids):
                 # Outside of `_paced`, which takes a wait between its batches for slow work.

@@ -111,6 +111,11 @@ class TwinTables(NamedTuple):
 
     ``hot`` is the table that gets inserts, so COLD is at the shard path only after an exchange of names."""
 
+    @property
+    def shard_path(self) -> str:
+        """The path under which the lease, the records and the row policies of the pair are."""
+        return self.on(self.home).path
+
     def on(self, side: Side) -> TwinTable:
         """Return the table of the side."""
         return self.hot if side is Side.HOT else self.cold

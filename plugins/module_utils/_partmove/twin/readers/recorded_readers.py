@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ...gates.gate import Refusal
 from ...lease.confirmation import confirm_lease
+from ..move.known_pair import refuse_other_pair
 from ..move.partition import TwinShard
 from ..move.readers import ReadersSeen
 from ..move.record import TwinRecord
@@ -96,7 +97,7 @@ class RecordedReaders:
         showing: bool = False,
     ) -> Refusal | None:
         shard = self._shard
-        if self._prepared is not None and not self._prepared.tables:
+        if self._prepared is not None and self._prepared.readers.has_nothing_to_do:
             return None
         stored = shard.records.read(shard.records.partition_ids())
         confirm_lease(shard.hot, shard.lease, shard.shard_path)
@@ -106,6 +107,10 @@ class RecordedReaders:
                     self._servers, shard.clock, tables, self._options, has_records=self._has_records
                 )
             records = {each: stored[each].record for each in stored if each not in without}
+            # The policy of that twin is the one of the shard path, and what to hide there is unknown.
+            other = refuse_other_pair(records, tables[0])
+            if other is not None and not self._prepared.readers.has_nothing_to_do:
+                return other
             if showing:
                 self._prepared.readers.show(records)
             else:

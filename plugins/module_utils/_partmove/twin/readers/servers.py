@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from ..move.tables import TwinTables
-from .statements import PolicyStatement, ReadingTable
+from .statements import LeftPolicy, PolicyStatement, ReadingTable
 
 
 class Reading(NamedTuple):
@@ -17,8 +17,8 @@ class Reading(NamedTuple):
 
     tables: tuple[ReadingTable, ...]
     """The tables of the engine Merge that read both, sorted."""
-    policies: tuple[ReadingTable, ...] = ()
-    """Tables with a row policy of a move of this pair, for example of a killed run."""
+    policies: tuple[LeftPolicy, ...] = ()
+    """Row policies of moves of this pair, for example of a killed run; sorted."""
     storage: str = ""
     """The storage of access rights for the policy."""
 

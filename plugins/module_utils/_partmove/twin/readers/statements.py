@@ -10,6 +10,8 @@
   and DROP without a storage are in force when they return.
 - ``CREATE OR REPLACE`` leaves a moment without any policy.
 - The storage is a directory of the server: a replicated storage would hide rows on all shards.
+- The name of a policy ends with the shard path, as the records do from which its condition follows. Tables
+  of the same name, in several databases, and tables that were renamed since are told apart by it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ...formats.sql import identifier
 from ..move.tables import TwinTables
 
 POLICY_PREFIX = "partmove_moving_"
-"""Begins the name of each policy, before the name of the hot table: a table may read several pairs."""
+"""Begins the name of each policy, before the shard path: a table may read several pairs."""
 NOTHING_HIDDEN = "1"
 
 
@@ -39,8 +41,20 @@ class ReadingTable(NamedTuple):
         return f"{self.database}.{self.name}"
 
 
+class LeftPolicy(NamedTuple):
+    """A row policy of a move by its name, and the table that it is on, which need not exist any more."""
+
+    name: str
+    reading: ReadingTable
+
+
 def policy_name(tables: TwinTables) -> str:
     """Return the name of the policies for a table and its twin."""
+    return f"{POLICY_PREFIX}{tables.shard_path}"
+
+
+def older_policy_name(tables: TwinTables) -> str:
+    """Return the name that earlier versions gave to the policies of each pair with this name of a table."""
     return f"{POLICY_PREFIX}{tables.hot.name}"
 
 
@@ -76,15 +90,20 @@ class AlterPolicy(NamedTuple):
 
 
 class DropPolicy(NamedTuple):
-    """Removes the row policy, if it exists."""
+    """Removes a row policy of the pair, if it exists."""
 
     tables: TwinTables
-    reading: ReadingTable
+    policy: LeftPolicy
+
+    @property
+    def reading(self) -> ReadingTable:
+        """The table that the policy is on."""
+        return self.policy.reading
 
     @property
     def sql(self) -> str:
         """The SQL text."""
-        return f"DROP ROW POLICY IF EXISTS {identifier(policy_name(self.tables))} ON {self.reading.sql_name}"
+        return f"DROP ROW POLICY IF EXISTS {identifier(self.policy.name)} ON {self.reading.sql_name}"
 
 
 PolicyStatement = Union[CreatePolicy, AlterPolicy, DropPolicy]

@@ -20,7 +20,7 @@ from ..move.refusals import Refused
 from ..move.tables import TwinTables
 from .hidden import Hidden, hidden_by, policy_condition
 from .servers import ReaderServers, Reading
-from .statements import AlterPolicy, CreatePolicy, DropPolicy
+from .statements import AlterPolicy, CreatePolicy, DropPolicy, LeftPolicy, policy_name
 
 _POLL_SECONDS = 0.05
 _LONGEST_POLL_SECONDS = 1.0
@@ -82,6 +82,11 @@ class PolicyReaders:
                 self._wait()
 
     @property
+    def has_nothing_to_do(self) -> bool:
+        """Whether nothing reads the pair as one, and no policy of an earlier run is left."""
+        return not self._hides and self._set is not None
+
+    @property
     def _hides(self) -> bool:
         return any(reading.tables for _tables, reading in self._replicas)
 
@@ -95,15 +100,27 @@ class PolicyReaders:
         is_created, self._set = bool(self._set), None
         for tables, reading in self._replicas:
             condition = policy_condition(hidden, tables)
+            own = {LeftPolicy(policy_name(tables), table) for table in reading.tables}
             if not hidden:
-                for table in sorted({*reading.tables, *reading.policies}):
-                    self._servers.execute(DropPolicy(tables, table))
+                for policy in sorted({*own, *reading.policies}):
+                    self._servers.execute(DropPolicy(tables, policy))
                 continue
+            if not is_created:
+                self._drop_older(tables, reading)
             for table in reading.tables:
                 if not is_created:
                     self._servers.execute(CreatePolicy(tables, table, reading.storage))
                 self._servers.execute(AlterPolicy(tables, table, condition))
         self._set = hidden
+
+    def _drop_older(self, tables: TwinTables, reading: Reading) -> None:
+        """Remove policies with a name of earlier versions, which no later step of this run alters.
+
+        Before the new policy: with both in force, readers would miss rows that each of the two hides.
+        """
+        for policy in reading.policies:
+            if policy.name != policy_name(tables):
+                self._servers.execute(DropPolicy(tables, policy))
 
     def _wait(self) -> None:
         """Wait until everything that reads now has ended, on every replica."""

@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.known_pair import (
     problem_of_record,
+    refuse_other_pair,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
@@ -27,3 +29,14 @@ def test_a_record_of_another_pair_is_told() -> None:
         known._replace(cold="c"), tables
     )
     assert problem_of_record(known._replace(hot="h"), tables)
+
+
+def test_a_record_of_another_pair_lets_no_move_begin() -> None:
+    hot, cold = (table_of(side, "r1") for side in Side)
+    tables = TwinTables(TwinReplica("r1", ""), "server", hot, cold)
+    assert refuse_other_pair({}, tables) is None
+    assert refuse_other_pair({"1": record()}, tables) is None
+    refusal = refuse_other_pair({"1": record(), "2": record()._replace(cold="c")}, tables)
+    assert refusal is not None
+    assert refusal.gate is GateName.TWIN_WHOLE
+    assert refusal.reason.startswith("partition 2: its record is about a move between")

@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import SetMerges
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
@@ -145,3 +146,25 @@ def test_check_mode_reports_merges_that_it_would_start() -> None:
     assert report.statements[:4] == start * len(REPLICAS)
     assert report.is_changed
     assert bench.twins.stopped == set(REPLICAS)
+
+
+def test_a_record_of_another_twin_keeps_its_stopped_merges_and_lets_no_move_begin() -> None:
+    """A run starts merges on its own twin alone, so the record must go on to say that they are stopped."""
+    bench = bench_of(Side.COLD)
+    script, fresh = Script(), "20200101"
+    script.actions[trace_of(Side.COLD).index("servers attach")] = script.die
+    with suppress(Died):
+        bench.run(Side.COLD, script, stop_merges=True)
+    ((path, data),) = bench.records.items()
+    other = data.replace(b'"cold":"cold:', b'"cold":"cold:/another')
+    assert other != data
+    store = bench.hot.open()
+    (znode,) = store.read([path])
+    assert znode is not None
+    store.commit([(SetData(path, other, znode.stat.version),)])
+    bench.twins.insert(Side.HOT, ("d",), fresh)
+    report = bench.run(Side.COLD, partitions=[fresh, DAY])
+    assert bench.records == {path: other}
+    assert report.deferred[fresh].gate is GateName.TWIN_WHOLE
+    assert report.failed[DAY].gate is GateName.TWIN_KNOWN
+    assert f"partition {DAY}: its record is about a move between" in report.deferred[fresh].reason

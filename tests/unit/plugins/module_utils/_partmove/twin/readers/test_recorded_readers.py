@@ -181,3 +181,25 @@ def test_a_repair_does_not_begin_while_readers_last(ground: Ground) -> None:
     refusal = ground.readers().before_repair(BOTH)
     assert refusal is not None
     assert refusal.gate is GateName.READERS_DONE
+
+
+def test_records_of_another_twin_let_no_policy_change(ground: Ground) -> None:
+    """Neither may its rows be hidden in this twin, nor may its policy go."""
+    other = record()._replace(cold="cold:/tables/01/hits_second")
+    ground.write({DAY: other})
+    ground.servers.left = (READING,)
+    for tables in ((READING,), ()):
+        ground.servers.tables = tables
+        for option in ("auto", "none"):
+            readers = ground.readers(option)
+            refusals = [readers.before_attach(BOTH, {}, ()), readers.before_removal(BOTH, [OTHER])]
+            for refusal in refusals:
+                assert refusal is not None
+                assert refusal.gate is GateName.TWIN_WHOLE
+                assert f"partition {DAY}: its record is about a move between" in refusal.reason
+            readers.after(BOTH, {})
+            assert "its record is about a move between" in readers.seen().left
+    assert not [each for each in ground.servers.acts if "Policy" in each]
+    # Without a reading table or a policy, no reader is concerned.
+    ground.servers.left = ()
+    assert ground.readers().before_attach(BOTH, {}, ()) is None

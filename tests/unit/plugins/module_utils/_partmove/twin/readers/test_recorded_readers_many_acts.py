@@ -27,7 +27,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.reade
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.servers import Reading
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.statements import (
     NOTHING_HIDDEN,
+    LeftPolicy,
     PolicyStatement,
+    policy_name,
 )
 from support.memory.interleaving import Script
 from support.memory.readers import READING, MemoryReaderServers, tables_of
@@ -65,7 +67,8 @@ class SteppingServers(MemoryReaderServers):
     def reading(self, tables: TwinTables) -> Reading:
         """The reading table, and the policy that a killed run left."""
         found = super().reading(tables)
-        return found._replace(policies=(READING,) if tables.replica.name in self.policies else ())
+        left = (LeftPolicy(policy_name(tables), READING),) if tables.replica.name in self.policies else ()
+        return found._replace(policies=left)
 
     def execute(self, statement: PolicyStatement) -> None:
         """Execute it as a step."""

@@ -14,7 +14,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.reade
     hidden_by,
     policy_condition,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.servers import Reading
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.statements import (
+    LeftPolicy,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.views import (
     PolicyReaders,
     Replica,
@@ -28,7 +30,7 @@ COMING, GOING = {DAY: record()}, {DAY: record(clones=True)}
 
 
 def readers_with(servers: MemoryReaderServers, clock: ManualClock | None = None) -> PolicyReaders:
-    replicas = [Replica(each, Reading(servers.tables, servers.left, "local_directory")) for each in BOTH]
+    replicas = [Replica(each, servers.reading(each)._replace(storage="local_directory")) for each in BOTH]
     return PolicyReaders(servers, clock or ManualClock(), replicas, 60.0)
 
 
@@ -152,3 +154,34 @@ def test_a_run_that_hides_nothing_removes_left_policies_once() -> None:
     readers.follow(GOING)
     readers.follow({})
     assert servers.acts == ["r1 DropPolicy hits_all", "r2 DropPolicy hits_all"]
+
+
+def test_a_policy_with_an_older_name_goes_before_the_new_one_comes() -> None:
+    """With both in force, readers would miss what either hides."""
+    servers = MemoryReaderServers(older=(LeftPolicy("partmove_moving_hits", READING),))
+    readers = readers_with(servers)
+    readers.follow(COMING)
+    assert servers.acts[:3] == [
+        "r1 drops partmove_moving_hits",
+        "r1 CreatePolicy hits_all",
+        "r1 AlterPolicy hits_all",
+    ]
+    servers.acts.clear()
+    readers.follow(GOING)
+    assert servers.acts[:2] == ["r1 AlterPolicy hits_all", "r2 AlterPolicy hits_all"]
+    readers = readers_with(servers)
+    servers.acts.clear()
+    readers.follow({})
+    assert servers.acts[:2] == ["r1 DropPolicy hits_all", "r1 drops partmove_moving_hits"]
+
+
+def test_a_left_policy_that_could_not_be_removed_is_still_to_be_removed() -> None:
+    servers = MemoryReaderServers(tables=(), left=(READING,))
+    readers = readers_with(servers)
+    servers.fails = True
+    with pytest.raises(Refused, match="the server is away"):
+        readers.follow(GOING)
+    assert not readers.has_nothing_to_do
+    servers.fails = False
+    readers.follow(GOING)
+    assert readers.has_nothing_to_do
