@@ -96,7 +96,8 @@ options:
       - Checksums detect data that a disk has lost since the insert. Each replica reads each partition twice,
         once of these while both tables have the rows. Raise O(clickhouse.timeout) for large partitions.
       - The checksums cover rows that a lightweight C(DELETE) has marked. A partition stays where it is if a
-        row policy hides some of its rows from the user of O(clickhouse).
+        row policy hides some of its rows from the user of O(clickhouse), or if the table has a column with
+        the name of a virtual column, such as C(_part), which queries would read instead.
     type: bool
     default: false
   readers:

@@ -23,6 +23,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
     AttachPartitions,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
+    Side,
+    TwinReplica,
+)
 from support.ansible.dying_servers import DyingServers, run_until_killed
 from support.ansible.twin_runs import DAY, NEXT, ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
@@ -484,6 +488,34 @@ def test_rows_of_all_types_are_read_and_compared_on_request(twin: Twin) -> None:
         answer = twin.call(state, checksums=True)
         assert answer["counts"]["moved"] == 1, answer
     assert twin.ids(twin.name) == [[1, 2]] * 2
+
+
+def test_checksums_of_a_table_with_a_column_named_as_a_virtual_one_are_refused(twin: Twin) -> None:
+    for table in (twin.name, twin.cold):
+        twin.first.execute(f"ALTER TABLE {table} ADD COLUMN _part String DEFAULT 'x'", alter_sync=2)
+    twin.insert(1, 2)
+    refused = twin.call("cold", checksums=True)
+    assert refused["counts"]["deferred"] == 1, refused
+    assert "the name of a virtual column of ClickHouse (_part)" in refused["deferred"][0]["reason"]
+    assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[1, 2]] * 2, [[]] * 2)
+    for state in ("cold", "hot"):
+        assert twin.call(state)["counts"]["moved"] == 1
+
+
+def test_checksums_tell_columns_from_values(twin: Twin) -> None:
+    """Without back quotes, the sum would be over NULL and not over the column."""
+    for table in (twin.name, twin.cold):
+        twin.first.execute(f"ALTER TABLE {table} ADD COLUMN `null` UInt32 DEFAULT id", alter_sync=2)
+    twin.insert(1)
+    servers = HttpTwinServers(twin.asked())
+    tables = servers.tables(twin.path, TwinReplica("r1", ""))
+    sums = []
+    for number in (7, 8):
+        twin.first.execute(f"INSERT INTO {twin.name} (day, id, `null`) VALUES ('2024-01-02', 1, {number})")
+        sums.append(servers.checksum(tables, Side.HOT, twin.first.parts(twin.name)[-1:]))
+    assert len(set(sums)) == 2
+    for state in ("cold", "hot"):
+        assert twin.call(state, checksums=True)["counts"]["moved"] == 1
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,20 @@ def test_a_server_that_cannot_have_policies_defers_or_says_why(read: Read) -> No
     assert over in done["readers"][0]["reason"]
 
 
+@pytest.mark.parametrize("name", ["_table", "_part", "_partition_id"])
+def test_a_policy_is_not_used_where_a_column_has_the_name_of_what_it_reads(read: Read, name: str) -> None:
+    """The column of one of the tables is enough: the reading table need not have it."""
+    for table in ("hits", "hits_cold"):
+        read.first.execute(f"ALTER TABLE {read.table(table)} ADD COLUMN {name} String", alter_sync=2)
+    refused = read.go("cold", readers="policy")
+    assert {each["gate"] for each in refused["deferred"]} == {"readers_ready"}, refused
+    assert f"reads the column {name} of {read.table('hits')}" in refused["deferred"][0]["reason"]
+    assert read.policies() == 0
+    done = read.go("cold")
+    assert done["counts"]["moved"] == 2, done["deferred"]
+    assert f"the column {name}" in done["readers"][0]["reason"]
+
+
 def test_a_long_query_defers_partitions_and_changes_nothing(read: Read) -> None:
     # A minute, if the run takes long until it waits; nobody waits for the end.
     with reading(read, "SELECT sleepEachRow(3) FROM numbers(20) SETTINGS max_block_size = 1", 1):

@@ -25,6 +25,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_ser
     DEFAULT_TWIN,
     HttpTwinServers,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.sql import quoted
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import (
     Records,
@@ -299,6 +300,31 @@ def clones_in_the_table_were_merged_with_inserts(ground: Ground) -> list[int]:
     return [1, 2, 3]
 
 
+LITERALS = ("null", "true", "inf")
+"""Names that are values without back quotes."""
+NAMES = (
+    *("h", "side", "a", "b", "place", "rows", "hash", "_", "_shard_num", "_table", "_database"),
+    *("partmove_c", "partmove_h", "partmove_n", "partmove_y", "partmove_x.partmove_h"),
+    *("count()", "'RowBinary'", "0", "*", "DISTINCT", "a b", "x`y", "x\\y", "n.a", "day.null", "sipHash128"),
+    *LITERALS,
+)
+"""Names of columns that queries of a repair could take for something else."""
+
+
+class Named(Ground):
+    """A table with these columns, which have the value of ``id``, and with columns that are not stored."""
+
+    columns = (
+        f"(day Date, id UInt32, {', '.join(f'{quoted(each)} UInt32 DEFAULT id' for each in NAMES)},"
+        " stored UInt32 MATERIALIZED id, count UInt32 ALIAS id + 1, sum UInt32 EPHEMERAL 7)"
+    )
+
+
+@pytest.fixture
+def named(modern: ModernShard, hot: Ensemble, base: str) -> Named:
+    return Named(modern, hot, base)
+
+
 Scene = Callable[[Ground], "list[int]"]
 UNKNOWN: tuple[Scene, ...] = (
     clones_were_merged,
@@ -330,6 +356,87 @@ def test_partition_of_unknown_state_ends_with_every_row_once(ground: Ground, sce
     assert set(ground.tables()) == {ground.name, ground.cold}
     assert ground.kind in ("none", "cold", "hot", "late", "inserted")
     assert ground.repair("unknown")["counts"] == {"repaired": 0, "left": 0}
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize(
+    "scene", [clones_were_merged, clones_and_source_were_merged], ids=lambda scene: scene.__name__
+)
+def test_columns_may_have_the_names_of_anything_in_a_query(named: Named, scene: Scene) -> None:
+    expected = scene(named)
+    assert named.kind == "unknown"
+    assert named.repair("unknown")["counts"] == {"repaired": 1, "left": 0}
+    assert named.rows() == [expected, expected]
+    assert not named.has_record
+    columns = ", ".join(map(quoted, (*NAMES, "stored")))
+    both = f"merge('default', '^{named.name}(_cold)?$')"
+    assert named.first.query(f"SELECT {columns} FROM {both} ORDER BY id") == [
+        (each,) * (len(NAMES) + 1) for each in expected
+    ]
+
+
+@pytest.mark.smoke
+def test_rows_of_columns_with_any_name_are_compared(named: Named) -> None:
+    named.insert(1)
+    named.insert(2)
+    named.attach()
+    named.optimize(named.cold)
+    (found,) = named.audit()["findings"]
+    assert found["kind"] == "as_many_rows"
+    places, rows, sums = zip(*named.first.query(found["statements"][0]), strict=True)
+    assert sorted(places) == [f"default.{each}" for each in (named.name, named.cold)]
+    assert (rows, len(set(sums))) == ((2, 2), 1)
+    assert named.repair("as_many_rows")["counts"] == {"repaired": 1, "left": 0}
+    assert named.ids(named.cold) == [[1, 2]] * 2
+    assert named.ids(named.name) == [[]] * 2
+
+
+@pytest.mark.parametrize("name", [*LITERALS, "side"])
+def test_rows_that_differ_in_a_column_are_all_kept(ground: Ground, name: str) -> None:
+    for number, table in enumerate((ground.name, ground.cold)):
+        ground.alter(table, f"ADD COLUMN {quoted(name)} UInt32")
+        ground.first.execute(
+            f"INSERT INTO {table} (day, id, {quoted(name)}) VALUES ('2024-01-01', 5, {number})"
+        )
+        ground.shard.execute(f"SYSTEM SYNC REPLICA {table}")
+    (found,) = ground.audit()["findings"]
+    assert found["kind"] == "as_many_rows"
+    answers = ground.first.query(found["statements"][0])
+    assert len({row[2] for row in answers}) == 2, answers
+    ground.repair("as_many_rows")
+    assert ground.rows() == [[5, 5]] * 2
+
+
+@pytest.mark.smoke
+def test_column_in_place_of_a_virtual_one_is_refused(ground: Ground) -> None:
+    """Only the name of a part would tell its rows from others, and a query reads the column instead."""
+    clones_were_merged(ground)
+    for table in (ground.name, ground.cold):
+        ground.alter(table, "ADD COLUMN _part String")
+    assert ground.kind == "unknown"
+    done = ground.repair("unknown")
+    assert "has a column with the name of a virtual column of ClickHouse (_part)" in done["left"][0]["reason"]
+    assert done["left"][0]["remedy"].startswith("Rename the column in both tables")
+    assert (ground.rows(), ground.has_record) == ([[1, 1, 2, 2]] * 2, True)
+    for table in (ground.name, ground.cold):
+        # Each replica has settings of its own, and the mutation needs this one.
+        ground.shard.execute(f"ALTER TABLE {table} MODIFY SETTING max_replicated_merges_in_queue = 16")
+        rename = f"ALTER TABLE {table} RENAME COLUMN _part TO part"
+        ground.first.execute(rename, alter_sync=2, mutations_sync=2)
+    repaired = ground.repair("unknown")
+    assert repaired["counts"] == {"repaired": 1, "left": 0}, repaired["left"]
+    assert (ground.rows(), ground.has_record) == ([[1, 2]] * 2, False)
+
+
+def test_findings_have_no_statement_that_could_compare_other_rows(ground: Ground) -> None:
+    ground.insert(1)
+    ground.insert(2)
+    ground.attach()
+    ground.optimize(ground.cold)
+    for table in (ground.name, ground.cold):
+        ground.alter(table, "ADD COLUMN _part String ALIAS 'x'")
+    (found,) = ground.audit()["findings"]
+    assert (found["kind"], found["statements"]) == ("as_many_rows", [])
 
 
 class Killed(BaseException):

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from support.ansible.twin_ledgers import LedgerGround
@@ -51,13 +53,29 @@ def test_parts_that_servers_moved_to_detached_are_attached(ground: LedgerGround)
     assert ground.repair("set_aside")["counts"] == {"repaired": 0, "left": 0}
 
 
-def test_parts_with_rows_that_the_table_has_are_detached_again(ground: LedgerGround) -> None:
+@pytest.mark.parametrize("columns", [[], ["h", "side", "source"]], ids=["plain", "named"])
+def test_parts_with_rows_that_the_table_has_are_detached_again(
+    ground: LedgerGround, columns: Sequence[str]
+) -> None:
     """Somebody has inserted the missing rows into the table from a backup."""
+    for each in columns:
+        for table in (ground.name, ground.cold):
+            ground.alter(table, f"ADD COLUMN {each} UInt8")
     part = ground.first.parts(ground.cold)[0]
     ground.alter(ground.cold, f"DETACH PART '{part}'")
     ground.insert_into(ground.name, 1, 2)
     done = ground.repair("set_aside")
     assert done["left"][0]["reason"].startswith("the table has 2 rows of the parts in detached/")
+    assert ground.ids(ground.cold) == [[3, 4]] * 2
+
+
+def test_nothing_is_attached_that_could_not_be_compared(ground: LedgerGround) -> None:
+    part = ground.first.parts(ground.cold)[0]
+    for table in (ground.name, ground.cold):
+        ground.alter(table, "ADD COLUMN _part String")
+    ground.alter(ground.cold, f"DETACH PART '{part}'")
+    done = ground.repair("set_aside")
+    assert "the name of a virtual column of ClickHouse (_part)" in done["left"][0]["reason"]
     assert ground.ids(ground.cold) == [[3, 4]] * 2
 
 

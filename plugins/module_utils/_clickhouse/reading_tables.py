@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
-from .._partmove.formats.sql import literal
+from .._partmove.formats.sql import is_one_of, literal
 from .._partmove.twin.move.tables import TwinTables
+from .._partmove.twin.readers.hidden import CONDITION_NAMES
 from .._partmove.twin.readers.statements import ReadingTable
 from .client import ClickHouseClient
 
@@ -49,7 +50,8 @@ def reading_tables(client: ClickHouseClient, tables: TwinTables) -> tuple[Readin
 def reading_problem(client: ClickHouseClient, tables: TwinTables) -> str:
     """Return why a row policy on a reading table would not mean what a move needs; "" if it would.
 
-    A table may read several databases, or another Merge table may read the reading table.
+    A table may read several databases, another Merge table may read the reading table, or a column may have a
+    name that the condition of the policy means otherwise.
     """
     merges = _merges(client)
     found = _matching(client, merges, tables)
@@ -65,6 +67,11 @@ def reading_problem(client: ClickHouseClient, tables: TwinTables) -> str:
             return (
                 f"{client.label}: {over} reads {each.table}, and queries of {over} fail or see rows twice"
                 f" while {each.table} has a row policy. Let it read {tables.hot} and {tables.cold}"
+            )
+        for table, column in _hiding_columns(client, each):
+            return (
+                f"{client.label}: {each.table} reads the column {column} of {table}, and a row policy would"
+                " read it in place of the virtual column with that name. Rename the column in all tables"
             )
     return ""
 
@@ -97,6 +104,20 @@ def _over(client: ClickHouseClient, merges: Sequence[_Merge], reading: ReadingTa
     others = [each for each in merges if each.table != reading]
     conditions = [each.reads(reading.database, reading.name) for each in others]
     return [each.table for each, is_met in zip(others, _met(client, conditions)) if is_met]
+
+
+def _hiding_columns(client: ClickHouseClient, merge: _Merge) -> list[tuple[str, str]]:
+    """Return tables and columns that a row policy on the Merge table would read as virtual columns."""
+    own = merge.table
+    is_read = (
+        f"database = {merge.database} AND match(table, {merge.names})"
+        f" OR database = {literal(own.database)} AND table = {literal(own.name)}"
+    )
+    rows = client.rows(
+        "SELECT concat(database, '.', table), name FROM system.columns"
+        f" WHERE {is_one_of('name', CONDITION_NAMES)} AND ({is_read}) ORDER BY database, table, name"
+    )
+    return [(str(table), str(column)) for table, column in rows]
 
 
 def _met(client: ClickHouseClient, conditions: Sequence[str]) -> list[bool]:

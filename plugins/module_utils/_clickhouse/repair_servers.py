@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import is_one_of, literal
+from .._partmove.twin.move.row_sql import free_name, in_parts
 from .._partmove.twin.move.tables import ActivityInProgress, Side, TwinTable, TwinTables
 from .._partmove.twin.repair.servers import RowCounts
 from .._partmove.twin.repair.statements import (
@@ -56,16 +57,9 @@ class HttpRepairServers(HttpTwinWitnesses):
     ) -> RowCounts:
         """Implement `RepairServers.row_counts`. Raises NotPermitted if the user may not read the tables."""
         client = self._client_of(tables)
-        hashes = row_hash(tables.hot)
-        sources = [
-            _hashes(tables.hot, hot_parts, 0),
-            _hashes(tables.cold, cold_parts, 1),
-            *([f"SELECT {hashes} AS h, 1 AS side FROM {scratch}"] if scratch else []),
-        ]
-        counted = (
-            "SELECT h, countIf(side = 0) AS a, countIf(side = 1) AS b"
-            f" FROM ({' UNION ALL '.join(sources)}) GROUP BY h"
-        )
+        hot, cold = tables.hot, tables.cold
+        sources = [(hot, _rows_in(hot, hot_parts), 0), (cold, _rows_in(cold, cold_parts), 1)]
+        counted = _counted([*sources, (hot, scratch, 1)] if scratch else sources)
         with permitted():
             ((both, hot_only, cold_only, cold_new, cold_repeats),) = client.rows(
                 "SELECT toString(sum(least(a, b))), toString(sum(a - least(a, b))),"
@@ -77,11 +71,8 @@ class HttpRepairServers(HttpTwinWitnesses):
     def rows_in_common(self, tables: TwinTables, parts: Sequence[str], others: Sequence[str]) -> int:
         """Implement `RepairServers.rows_in_common`."""
         client = self._client_of(tables)
-        sources = (_hashes(tables.cold, parts, 0), _hashes(tables.cold, others, 1))
-        counted = (
-            "SELECT h, countIf(side = 0) AS a, countIf(side = 1) AS b"
-            f" FROM ({' UNION ALL '.join(sources)}) GROUP BY h"
-        )
+        cold = tables.cold
+        counted = _counted([(cold, _rows_in(cold, parts), 0), (cold, _rows_in(cold, others), 1)])
         with permitted():
             ((common,),) = client.rows(
                 f"SELECT toString(sum(least(a, b))) FROM ({counted}){self._own_rows(client)}"
@@ -172,11 +163,24 @@ class HttpRepairServers(HttpTwinWitnesses):
         return "" if self.clients.settings.lacks(client.label, ROWS_ALONE) else OWN_ROWS
 
 
-def _hashes(table: TwinTable, parts: Sequence[str], side: int) -> str:
-    """Return the SELECT of the hash of each row in the parts."""
+def _rows_in(table: TwinTable, parts: Sequence[str]) -> str:
+    """Return the FROM of a SELECT of the rows in the parts."""
+    return f"{table.sql_name} WHERE {in_parts(table, parts)}"
+
+
+def _counted(sources: Sequence[tuple[TwinTable, str, int]]) -> str:
+    """Return the SELECT of each hash, and how often it is in the sources 0, as a, and in the sources 1, as b.
+
+    sources: the table that has the columns, the FROM of its rows, and 0 or 1.
+    """
+    tables = [table for table, _rows, _source in sources]
+    h, of = free_name("h", *tables), free_name("source", *tables)
+    hashes = (
+        f"SELECT {row_hash(each)} AS {h}, {source} AS {of} FROM {rows}" for each, rows, source in sources
+    )
     return (
-        f"SELECT {row_hash(table)} AS h, {side} AS side FROM {table.sql_name}"
-        f" WHERE {is_one_of('_part', parts)}"
+        f"SELECT {h}, countIf({of} = 0) AS a, countIf({of} = 1) AS b"
+        f" FROM ({' UNION ALL '.join(hashes)}) GROUP BY {h}"
     )
 
 

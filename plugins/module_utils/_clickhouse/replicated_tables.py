@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import is_one_of, literal
+from .._partmove.twin.move.row_sql import VIRTUAL
 from .._partmove.twin.move.tables import TwinTable
 from .client import ClickHouseClient
 from .table_definition import definition_of, ensemble_in
 from .table_problem import has_lost_znodes, problem_of
 
-_STORED = "default_kind NOT IN ('ALIAS', 'EPHEMERAL')"
+_NOT_STORED = ("ALIAS", "EPHEMERAL")
 
 
 class ReplicatedTables(NamedTuple):
@@ -26,6 +27,7 @@ class ReplicatedTables(NamedTuple):
     server: name of the server, for people.
     texts: engine_full and create_table_query of ``system.tables``.
     columns: names of the columns that parts have, in their order.
+    virtual_names: columns with the name of a virtual column, see `TwinTable`.
     reports_ensembles: whether ``system.replicas`` has the name of the ensemble.
     """
 
@@ -34,6 +36,7 @@ class ReplicatedTables(NamedTuple):
     replicas: Mapping[str, Sequence[Any]]
     texts: Mapping[str, tuple[str, str]]
     columns: Mapping[str, Sequence[str]]
+    virtual_names: Mapping[str, Sequence[str]]
     reports_ensembles: bool
 
     def table(self, name: str) -> TwinTable:
@@ -59,6 +62,7 @@ class ReplicatedTables(NamedTuple):
             int(total),
             int(active),
             replicas=tuple(sorted(registered)),
+            virtual_names=tuple(self.virtual_names.get(name, ())),
         )
         problem = problem_of(table, exception, int(is_readonly) or int(is_expired))
         return table._replace(problem=problem, is_lost=has_lost_znodes(table, exception))
@@ -82,15 +86,20 @@ def read_tables(
         f" WHERE {of_database} AND {is_one_of('name', names)}"
     )
     columns: defaultdict[str, list[str]] = defaultdict(list)
-    for table, column in client.rows(
-        f"SELECT table, name FROM system.columns WHERE {of_tables} AND {_STORED} ORDER BY table, position"
+    virtual_names: defaultdict[str, list[str]] = defaultdict(list)
+    for table, column, kind in client.rows(
+        f"SELECT table, name, default_kind FROM system.columns WHERE {of_tables} ORDER BY table, position"
     ):
-        columns[table].append(column)
+        if kind not in _NOT_STORED:
+            columns[table].append(column)
+        if column in VIRTUAL:
+            virtual_names[table].append(column)
     return ReplicatedTables(
         client.label,
         database,
         {name: values for name, *values in replicas},
         {name: (engine, create) for name, engine, create in texts},
         columns,
+        virtual_names,
         "zookeeper_name" in known,
     )

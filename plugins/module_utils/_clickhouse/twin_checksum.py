@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from .._partmove.errors import NotPermitted
 from .._partmove.formats.sql import is_one_of
+from .._partmove.twin.move.row_sql import in_parts
 from .._partmove.twin.move.tables import TwinTable
 from .client import ClickHouseClient
 from .permission import permitted
@@ -22,19 +23,20 @@ _EVERY_ROW = (PROJECTIONS, "apply_deleted_mask")
 def checksum_of(client: ClickHouseClient, table: TwinTable, parts: Sequence[str]) -> str:
     """Return a checksum of all rows in these active parts, also of rows that a lightweight DELETE has marked.
 
-    Raises NotPermitted if the user does not see all rows, and PartMoveError if the server fails.
+    Raises NotPermitted if the user does not see all rows, or if no query can tell the rows of the parts
+    apart, and PartMoveError if the server fails.
     """
     if not table.columns:
         raise NotPermitted(
             f"{client.label} does not show the user any column of {table}",
             remedy=f"GRANT SELECT ON {table.sql_name} to the user",
         )
-    in_parts = is_one_of("name", parts)
-    rows = f"SELECT toString(sum(rows)), toString(count()) FROM system.parts WHERE active AND {in_parts}"
+    named = is_one_of("name", parts)
+    rows = f"SELECT toString(sum(rows)), toString(count()) FROM system.parts WHERE active AND {named}"
     with permitted():
         ((count, total),) = client.rows(
             f"SELECT toString(count()), toString({sum_of_rows(table)}) FROM {table.sql_name}"
-            f" WHERE {is_one_of('_part', parts)}{_own_rows(client)}"
+            f" WHERE {in_parts(table, parts)}{_own_rows(client)}"
         )
     # Afterwards: a part that was merged meanwhile has hidden no row.
     ((written, active),) = client.rows(f"{rows} AND {table_condition(table)}")

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from .._partmove.formats.sql import identifier, literal
+from .._partmove.formats.sql import literal
+from .._partmove.twin.move.row_sql import row_of
 from .._partmove.twin.move.tables import TwinTable, TwinTables
 
 PROJECTIONS = "allow_experimental_projection_optimization"
@@ -39,8 +40,7 @@ def sum_of_rows(table: TwinTable) -> str:
     RowBinary, NaN, -0.0 and NULL each have their own bytes, as do values of nested types and of aggregate
     states. If the server shows no column, the sum leaves out MATERIALIZED columns.
     """
-    row = ", ".join(map(identifier, table.columns)) or "*"
-    return f"sum(cityHash64(formatRow('RowBinary', {row})))"
+    return f"sum(cityHash64(formatRow('RowBinary', {row_of(table.columns) or '*'})))"
 
 
 def table_condition(table: TwinTable) -> str:

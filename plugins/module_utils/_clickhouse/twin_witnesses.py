@@ -14,6 +14,7 @@ from .._partmove.errors import NotPermitted
 from .._partmove.formats.sql import is_one_of, literal
 from .._partmove.twin.audit.evidence import ReplicaTables
 from .._partmove.twin.audit.verdict import ManualCheck
+from .._partmove.twin.move.row_sql import free_name, in_parts, name_problem
 from .._partmove.twin.move.statements import DropParts
 from .._partmove.twin.move.tables import TwinReplica, TwinTable, TwinTables
 from .._partmove.twin.readers.statements import DropPolicy
@@ -81,12 +82,22 @@ class HttpTwinWitnesses(HttpLedgerServers):
 def statements_of(tables: TwinTables, check: ManualCheck, settings: KnownSettings | None = None) -> list[str]:
     """Return the SELECT that compares rows, if needed, and the statements that drop duplicate parts.
 
+    No statement is returned if rows have to be compared, and no query can tell the rows of the parts apart.
+
     settings: the names of settings on the servers; without it, the server is taken for a version with all.
     """
+    both = tables.hot, tables.cold
+    if check.compare and any(map(name_problem, both)):
+        return []
+    # An alias could be a column, so there is none if the server does not show the columns.
+    is_known = all(each.columns for each in both)
+    place, rows, hashed = (
+        f" AS {free_name(each, *both)}" if is_known else "" for each in ("place", "rows", "hash")
+    )
     sums = [
-        f"SELECT {literal(str(tables.on(side)))} AS place, count() AS rows,"
-        f" {sum_of_rows(tables.on(side))} AS hash"
-        f" FROM {tables.on(side).sql_name} WHERE {is_one_of('_part', parts)}"
+        f"SELECT {literal(str(tables.on(side)))}{place}, count(){rows},"
+        f" {sum_of_rows(tables.on(side))}{hashed}"
+        f" FROM {tables.on(side).sql_name} WHERE {in_parts(tables.on(side), parts)}"
         for side, parts in check.compare.items()
     ]
     drops = [DropParts(tables, side, (part,)).sql for side, part in check.drop]

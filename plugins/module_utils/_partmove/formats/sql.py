@@ -27,8 +27,18 @@ def identifier(name: str) -> str:
     >>> print(identifier("hits"), identifier("hits-2019"))
     hits `hits-2019`
     """
-    if _PLAIN_NAME.fullmatch(name):
-        return name
+    return name if _PLAIN_NAME.fullmatch(name) else quoted(name)
+
+
+def quoted(name: str) -> str:
+    r"""Return a name in back quotes.
+
+    Columns of tables are written so in queries. Without back quotes, a name such as ``null`` or ``inf`` is a
+    value, and not the column.
+
+    >>> print(quoted("null"), quoted("a`b"))
+    `null` `a\`b`
+    """
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 

@@ -76,6 +76,8 @@ class TwinTable(NamedTuple):
     """Names of the replicas that the ensemble of the table registers; empty if the version hides them."""
     is_lost: bool = False
     """Whether the ensemble no longer has the znodes of the table, which ``problem`` says too."""
+    virtual_names: tuple[str, ...] = ()
+    """Columns of the table, stored or not, that have the name of a virtual column of parts."""
 
     @property
     def place(self) -> str:

@@ -29,6 +29,8 @@ from ..move.tables import Side, TwinTables
 
 _WHERE = "a record"
 _NO_BLOCK = -1
+CONDITION_NAMES = ("_part", "_partition_id", "_table")
+"""The virtual columns in a `policy_condition`. A column of the same name would be read in their place."""
 
 
 class Blocks(NamedTuple):

@@ -60,6 +60,8 @@ class AttachRepair:
                 "its move is recorded and not finished",
                 "Run twin_move with the partition and either state, then run twin_repair again",
             )
+        # Before the ATTACH: what is compared afterwards must be known to be comparable.
+        shard.refuse_names()
         with left_on_error():
             before = shard.read(self._id)
             shard.refuse_activity(self._id)

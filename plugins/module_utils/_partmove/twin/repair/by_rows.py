@@ -96,6 +96,7 @@ class RowsRepair:
     def _count(self, doubtful: Doubtful) -> RowCounts:
         """Compare the doubtful parts on every replica. Raises LeftAsIs if replicas differ or hide rows."""
         servers = self._shard.servers
+        self._shard.refuse_names()
         with left_on_error():
             for side, names in ((Side.HOT, doubtful.hot), (Side.COLD, doubtful.cold)):
                 if names and len({servers.checksum(tables, side, names) for tables in self._tables}) > 1:

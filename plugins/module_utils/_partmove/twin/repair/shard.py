@@ -20,10 +20,11 @@ from ..ledger.moves import MoveLedger
 from ..move.gates import GateInput, refuse_activity, refuse_uneven
 from ..move.readers import Readers
 from ..move.record import Records
+from ..move.row_sql import NAME_REMEDY, name_problem
 from ..move.tables import PartsOf, TwinTables
 from .kept import KeptParts
 from .leased import leave_if_refused
-from .report import TwinRepairReport
+from .report import LeftAsIs, TwinRepairReport
 from .servers import RepairServers
 
 
@@ -50,6 +51,13 @@ class RepairShard(NamedTuple):
         """Report the statements, and write them to the journal, before they are executed."""
         self.report.statements += statements
         self.journal.record(Event.WRITING, [{"shard_path": self.shard_path, "operations": list(statements)}])
+
+    def refuse_names(self) -> None:
+        """Raise LeftAsIs unless queries can tell the rows of the parts of both tables apart."""
+        for tables in self.tables:
+            problem = name_problem(tables.hot) or name_problem(tables.cold)
+            if problem:
+                raise LeftAsIs(problem, NAME_REMEDY)
 
     def about_to_act(self) -> None:
         """Confirm the lease. Raises LeaseLost."""

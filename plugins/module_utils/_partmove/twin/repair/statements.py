@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Union
 
 from ...errors import FormatError
-from ...formats.sql import identifier, is_one_of, literal
+from ...formats.sql import identifier, literal
+from ..move.row_sql import free_name, in_parts, row_of
 from ..move.tables import Side, TwinTable, TwinTables
 
 SCRATCH_COMMENT = "olap.partmove: scratch table of twin_repair"
@@ -92,10 +93,10 @@ class BuildScratch(NamedTuple):
     def statements(self) -> tuple[str, str]:
         """The SQL texts: CREATE TABLE and INSERT. Raises FormatError if the table is not understood."""
         hot = self.tables.hot
-        columns = ", ".join(map(identifier, hot.columns))
+        rows = surplus(self.tables, self.hot_parts, self.cold_parts)
         return (
             scratch_definition(self.scratch, hot),
-            f"INSERT INTO {self.scratch} ({columns}) {surplus(self.tables, self.hot_parts, self.cold_parts)}",
+            f"INSERT INTO {self.scratch} ({row_of(hot.columns)}) {rows}",
         )
 
 
@@ -144,22 +145,22 @@ def row_hash(table: TwinTable) -> str:
 
     The whole row is serialized first, because the hash of a list of values is NULL if one of them is NULL.
     """
-    return f"sipHash128(formatRow('RowBinary', {', '.join(map(identifier, table.columns))}))"
+    return f"sipHash128(formatRow('RowBinary', {row_of(table.columns)}))"
 
 
 def surplus(tables: TwinTables, hot_parts: Sequence[str], cold_parts: Sequence[str]) -> str:
     """Return the SELECT of the rows in the hot parts that the cold parts do not have as often."""
     hot, cold = tables.hot, tables.cold
-    columns = ", ".join(map(identifier, hot.columns))
+    columns = row_of(hot.columns)
+    h, n, c, x, y = (free_name(f"partmove_{each}", hot, cold) for each in "hncxy")
     return (
         f"SELECT {columns} FROM"
-        f" (SELECT {columns}, partmove_h, row_number() OVER (PARTITION BY partmove_h) AS partmove_n FROM"
-        f" (SELECT {columns}, {row_hash(hot)} AS partmove_h FROM {hot.sql_name}"
-        f" WHERE {is_one_of('_part', hot_parts)})) AS partmove_x LEFT JOIN"
-        f" (SELECT {row_hash(cold)} AS partmove_h, count() AS partmove_c FROM {cold.sql_name}"
-        f" WHERE {is_one_of('_part', cold_parts)} GROUP BY partmove_h) AS partmove_y"
-        " ON partmove_x.partmove_h = partmove_y.partmove_h"
-        " WHERE partmove_x.partmove_n > ifNull(partmove_y.partmove_c, 0)"
+        f" (SELECT {columns}, {h}, row_number() OVER (PARTITION BY {h}) AS {n} FROM"
+        f" (SELECT {columns}, {row_hash(hot)} AS {h} FROM {hot.sql_name}"
+        f" WHERE {in_parts(hot, hot_parts)})) AS {x} LEFT JOIN"
+        f" (SELECT {row_hash(cold)} AS {h}, count() AS {c} FROM {cold.sql_name}"
+        f" WHERE {in_parts(cold, cold_parts)} GROUP BY {h}) AS {y}"
+        f" ON {x}.{h} = {y}.{h} WHERE {x}.{n} > ifNull({y}.{c}, 0)"
     )
 
 

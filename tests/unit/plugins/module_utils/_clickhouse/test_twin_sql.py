@@ -48,5 +48,5 @@ def test_other_statements_are_none(query: str) -> None:
 
 def test_the_sum_is_over_whole_rows_of_all_stored_columns() -> None:
     table = table_of(Side.HOT, "r1")._replace(columns=("day", "a b"))
-    assert sum_of_rows(table) == "sum(cityHash64(formatRow('RowBinary', day, `a b`)))"
+    assert sum_of_rows(table) == "sum(cityHash64(formatRow('RowBinary', `day`, `a b`)))"
     assert sum_of_rows(table._replace(columns=())) == "sum(cityHash64(formatRow('RowBinary', *)))"

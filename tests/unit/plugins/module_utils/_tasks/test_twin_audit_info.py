@@ -92,7 +92,7 @@ def test_rows_are_compared_before_anything_is_dropped(bench: TwinBench) -> None:
     (found,) = audit(bench, shard_paths=[PATH])["findings"]
     compare, drop = found["statements"]
     part = f"WHERE _part IN ('{DAY}_1_1_0')"
-    sums = "count() AS rows, sum(cityHash64(formatRow('RowBinary', a))) AS hash"
+    sums = "count() AS rows, sum(cityHash64(formatRow('RowBinary', `a`))) AS hash"
     assert compare == (
         f"SELECT 'db.hits' AS place, {sums} FROM db.hits {part}"
         f" UNION ALL SELECT 'db.hits_cold' AS place, {sums} FROM db.hits_cold {part}"

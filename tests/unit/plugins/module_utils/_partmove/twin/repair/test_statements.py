@@ -74,11 +74,11 @@ def test_scratch_table_gets_each_row_as_often_as_the_table_has_it_more_often() -
     tables = TABLES._replace(hot=TABLES.hot._replace(definition=definition))
     create, insert = BuildScratch(tables, "p", ("h",), ("c",)).statements
     assert create.startswith("CREATE TABLE db.hits_partmove_p (`a` UInt8) ENGINE = MergeTree ")
-    row = "sipHash128(formatRow('RowBinary', a)) AS partmove_h"
+    row = "sipHash128(formatRow('RowBinary', `a`)) AS partmove_h"
     assert insert == (
-        "INSERT INTO db.hits_partmove_p (a) SELECT a FROM (SELECT a, partmove_h, row_number() OVER (PARTITION"
-        f" BY partmove_h) AS partmove_n FROM (SELECT a, {row} FROM db.hits WHERE _part IN ('h'))) AS"
-        f" partmove_x LEFT JOIN (SELECT {row}, count() AS partmove_c FROM db.hits_cold WHERE _part IN ('c')"
-        " GROUP BY partmove_h) AS partmove_y ON partmove_x.partmove_h = partmove_y.partmove_h WHERE"
+        "INSERT INTO db.hits_partmove_p (`a`) SELECT `a` FROM (SELECT `a`, partmove_h, row_number() OVER"
+        f" (PARTITION BY partmove_h) AS partmove_n FROM (SELECT `a`, {row} FROM db.hits WHERE _part IN"
+        f" ('h'))) AS partmove_x LEFT JOIN (SELECT {row}, count() AS partmove_c FROM db.hits_cold WHERE _part"
+        " IN ('c') GROUP BY partmove_h) AS partmove_y ON partmove_x.partmove_h = partmove_y.partmove_h WHERE"
         " partmove_x.partmove_n > ifNull(partmove_y.partmove_c, 0)"
     )
