@@ -17,10 +17,10 @@ from ...lease.lease import (
 )
 from ...tree.ports import ZnodeStore
 from ..ledger.moves import MoveLedger
-from ..move.gates import GateInput, refuse_activity, refuse_uneven
+from ..move.gates import GateInput, refuse_activity, refuse_undroppable, refuse_uneven
 from ..move.readers import Readers
 from ..move.record import Records
-from ..move.tables import PartsOf, TwinTables
+from ..move.tables import Parts, PartsOf, TwinTables
 from .kept import KeptParts
 from .leased import leave_if_refused
 from .report import TwinRepairReport
@@ -65,3 +65,8 @@ class RepairShard(NamedTuple):
         """Raise LeftAsIs while a merge, mutation or ALTER of the partition is under way."""
         activity = [self.servers.activity(tables, [partition_id]) for tables in self.tables]
         leave_if_refused(refuse_activity(GateInput(partition_id, self.tables, (), activity)))
+
+    def refuse_undroppable(self, partition_id: str, parts: Parts) -> None:
+        """Raise LeftAsIs if the first server would not detach one of the parts because of its size."""
+        first = self.tables[0]
+        leave_if_refused(refuse_undroppable(first, self.servers.activity(first, [partition_id]), parts))
