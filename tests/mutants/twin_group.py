@@ -12,7 +12,7 @@ _CLASSIFY = "twin/move/classify.py"
 _UNDO = "twin/move/undo_plan.py"
 _MOVE = "twin/move/group_move.py"
 _GROUP = "twin/move/group.py"
-_GATES = "twin/move/gates.py"
+_DROPPABLE = "twin/move/droppable.py"
 _CLONING = "twin/move/cloning.py"
 _DROPPING = "twin/move/dropping.py"
 _UNDOING = "twin/move/undoing.py"
@@ -24,10 +24,10 @@ _INTERLEAVINGS = "twin/move/test_group_move_interleavings.py"
 MUTANTS = (
     Mutant(
         "a part that the server would not drop is attached",
-        _GATES,
+        _DROPPABLE,
         "largest.bytes_on_disk <= most:\n",
         "largest.bytes_on_disk >= 0:\n",
-        ("twin/move/test_gates.py::test_a_part_that_the_server_would_not_drop_defers",),
+        ("twin/move/test_droppable.py::test_a_part_that_the_server_would_not_drop_defers",),
     ),
     Mutant(
         "a part that is too large to drop keeps all partitions of its statement",

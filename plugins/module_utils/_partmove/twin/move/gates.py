@@ -21,8 +21,8 @@ from ...formats.sql import literal
 from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...text import first_few
+from .droppable import refuse_undroppable
 from .record import contents
-from .refusals import not_droppable
 from .tables import ActivityInProgress, Parts, PartsOf, Side, TwinTables
 
 _VALUE = r"(?:'(?:[^'\\]|\\.)*'|[^\s,']+)"
@@ -282,21 +282,6 @@ def _refuse_room(gate_input: GateInput, destination: Side) -> Refusal | None:
                     "Make room on the disk, and run again",
                 )
     return None
-
-
-def refuse_undroppable(tables: TwinTables, activity: ActivityInProgress, parts: Parts) -> Refusal | None:
-    """Refuse parts that the server would not drop: they would stay in both tables.
-
-    tables, activity: of the replica whose server executes the statements. Other replicas compare no sizes.
-    """
-    most = activity.most_bytes_to_drop
-    largest = max(parts, key=lambda part: part.bytes_on_disk, default=None)
-    if most is None or largest is None or largest.bytes_on_disk <= most:
-        return None
-    return not_droppable(
-        f"part {largest.name} has {largest.bytes_on_disk:,} bytes, and {tables.server} drops parts of at most"
-        f" {most:,} bytes for this user (max_partition_size_to_drop)"
-    )
 
 
 def _largest(parts: Parts) -> Mapping[str, int]:

@@ -18,12 +18,13 @@ from ...journal.events import Event
 from ...lease.confirmation import confirm_lease
 from ...tree.znodes import Op
 from .attach_log import clones_since
+from .droppable import not_droppable
 from .gates import server_failed
 from .ledgers import EndedMove
 from .partition import TwinShard, refused_on_error
 from .progress import Current, Progress
 from .record import Change, TwinRecord
-from .refusals import Refused, not_droppable, unknown_state
+from .refusals import Refused, unknown_state
 from .report import TwinReport
 from .statements import AttachPartitions, DropParts
 from .tables import NO_CLONES_KNOWN, ActivityInProgress, KnownClones, PairMarks, PartsOf, Side

@@ -49,17 +49,6 @@ def keeps_refusing() -> Refusal:
     )
 
 
-def not_droppable(problem: str) -> Refusal:
-    """Return the refusal of a partition with a part that is too large for a server to drop."""
-    return Refusal(
-        GateName.PARTS_DROPPABLE,
-        problem,
-        "Let the user change max_partition_size_to_drop: no constraint on it in its profiles. Or raise it"
-        " where it is set, in the profile of the user or in the configuration of that server, which takes"
-        " effect without a restart (SYSTEM RELOAD CONFIG). Then run again",
-    )
-
-
 def too_large(record: TwinRecord) -> Refusal:
     """Return the refusal of a partition whose record would be too large."""
     return Refusal(

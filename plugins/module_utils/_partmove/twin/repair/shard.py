@@ -17,7 +17,8 @@ from ...lease.lease import (
 )
 from ...tree.ports import ZnodeStore
 from ..ledger.moves import MoveLedger
-from ..move.gates import GateInput, refuse_activity, refuse_undroppable, refuse_uneven
+from ..move.droppable import refuse_undroppable
+from ..move.gates import GateInput, refuse_activity, refuse_uneven
 from ..move.readers import Readers
 from ..move.record import Records
 from ..move.tables import Parts, PartsOf, TwinTables

@@ -202,24 +202,6 @@ def test_activity_defers_with_its_reason(
     assert reason in said
 
 
-@pytest.mark.parametrize("destination", list(Side))
-@pytest.mark.parametrize("most", [99, 100])
-def test_a_part_that_the_server_would_not_drop_defers(destination: Side, most: int) -> None:
-    """Each part has 100 bytes. Only the server that executes the statements compares."""
-    bench = TwinBench(Twins(ROWS, ("c",), at=destination.other))
-    at_rest = ActivityInProgress((), {}, {"default": 100}, 9e9)
-    bench.servers.unrests = {
-        "r1": at_rest._replace(most_bytes_to_drop=most),
-        "r2": at_rest._replace(most_bytes_to_drop=1),
-    }
-    if most == 100:
-        assert bench.run(destination).moved.keys() == {DAY}
-        return
-    gate, said = gate_of(bench, destination)
-    assert gate is GateName.PARTS_DROPPABLE
-    assert "has 100 bytes, and server of r1 drops parts of at most 99 bytes for this user" in said
-
-
 def test_activity_of_another_partition_does_not_defer(bench: TwinBench) -> None:
     no_links = {"another": "it is broken"}
     bench.servers.unrests = {
