@@ -265,7 +265,7 @@ def modern(
         yield shard
 
 
-_SHARED_SERVERS = ("modern", "guarded", "disks", "two_shards")
+_SHARED_SERVERS = ("modern", "guarded", "disks", "limited", "two_shards")
 """Fixtures with servers for all tests of a module."""
 
 

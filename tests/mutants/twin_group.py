@@ -12,6 +12,7 @@ _CLASSIFY = "twin/move/classify.py"
 _UNDO = "twin/move/undo_plan.py"
 _MOVE = "twin/move/group_move.py"
 _GROUP = "twin/move/group.py"
+_DROPPABLE = "twin/move/droppable.py"
 _CLONING = "twin/move/cloning.py"
 _DROPPING = "twin/move/dropping.py"
 _UNDOING = "twin/move/undoing.py"
@@ -21,6 +22,27 @@ _RUN = "twin/move/run.py"
 _INTERLEAVINGS = "twin/move/test_group_move_interleavings.py"
 
 MUTANTS = (
+    Mutant(
+        "a part that the server would not drop is attached",
+        _DROPPABLE,
+        "largest.bytes_on_disk <= most:\n",
+        "largest.bytes_on_disk >= 0:\n",
+        ("twin/move/test_droppable.py::test_a_part_that_the_server_would_not_drop_defers",),
+    ),
+    Mutant(
+        "a part that is too large to drop keeps all partitions of its statement",
+        _GROUP,
+        "            each.alone = True\n        if len(members) > 1:\n",
+        "            each.alone = True\n        if not members:\n",
+        ("twin/move/test_group.py::test_a_part_that_is_too_large_to_drop_keeps_only_its_partition",),
+    ),
+    Mutant(
+        "a part that is too large to drop counts as dropped after a merge",
+        _DROPPING,
+        "        _note_what_is_left(group, members, side)\n        group.refuse_too_large(",
+        "        group.refuse_too_large(",
+        ("twin/move/test_group.py::test_a_part_that_is_too_large_to_drop_keeps_only_its_partition",),
+    ),
     Mutant(
         "ATTACH is executed again although clones are there",
         _CLASSIFY,

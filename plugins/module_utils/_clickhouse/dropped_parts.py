@@ -11,13 +11,14 @@ one, so that replicas work one after the other; this way they work at the same t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from .._partmove.errors import PartMoveError
+from .._partmove.errors import PartMoveError, PartTooLarge
 from .._partmove.formats.sql import is_one_of
 from .._partmove.twin.move.statements import DropParts
 from .._partmove.twin.move.tables import TwinTable
 from .client import ClickHouseClient, QueryRefused
+from .drop_limits import TOO_LARGE
 from .twin_sql import table_condition
 from .waited_replicas import WaitedReplica, waits_for
 
@@ -36,32 +37,36 @@ def drop_parts(
     replicas: Sequence[WaitedReplica],
     *,
     sync_setting: str,
+    lifted: Mapping[str, int],
     timeout: float,
 ) -> bool:
     """Execute the statement, and wait until every replica has executed what the server accepted.
 
     client: the server of the statement. replicas: every replica of the table, also the one on this server.
     sync_setting: the name of the setting for how many replicas a statement waits for.
+    lifted: the settings with which the server drops a part of any size.
     timeout: seconds to wait for all replicas after the statement.
 
     Returns whether all parts are dropped; False if the server refused to drop a part, after which the
-    parts before it are dropped. Raises StatementWaits if a replica does not follow in time, and
-    PartMoveError if the outcome is unknown.
+    parts before it are dropped. Raises PartTooLarge if it refused that because of the size of the part,
+    StatementWaits if a replica does not follow in time, and PartMoveError if the outcome is unknown.
     """
     table, parts = statement.tables.on(statement.side), statement.parts
-    is_dropped = True
+    refused: QueryRefused | None = None
     try:
-        client.execute(statement.sql, **{sync_setting: 0})
+        client.execute(statement.sql, **{sync_setting: 0, **lifted})
     except QueryRefused as error:
-        if error.code not in _NOT_DROPPED:
+        if error.code not in _NOT_DROPPED and error.code != TOO_LARGE:
             raise
-        is_dropped, newest = False, _number(client, table, "log_max_index")
+        refused, newest = error, _number(client, table, "log_max_index")
         late = _wait(replicas, lambda each: _has_executed(each, parts, newest), timeout)
     else:
         late = _wait(replicas, lambda each: _has_dropped(each, parts), timeout)
     if late:
         raise waits_for(client, table, late)
-    return is_dropped
+    if refused is not None and refused.code == TOO_LARGE:
+        raise PartTooLarge(refused.message, remedy=refused.remedy)
+    return refused is None
 
 
 def _wait(replicas: Sequence[WaitedReplica], look: _Look, timeout: float) -> list[WaitedReplica]:

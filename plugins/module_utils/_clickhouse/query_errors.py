@@ -31,6 +31,8 @@ _REMEDIES = {
     FEATURE_DISABLED: "Enable what the message names, in the profile of the user or on the server",
     UNFINISHED: "See that the replicas of the message run and execute their system.replication_queue, and run"
     " again",
+    359: "Raise max_partition_size_to_drop, or max_table_size_to_drop for a table, in the configuration of"
+    " that server, which takes effect without a restart (SYSTEM RELOAD CONFIG), and run again",
     201: "Raise the quota of the user, or run again after the interval of the quota",
     497: "GRANT the named right to the user; docs/operate/clickhouse-rights.md lists those of each module",
     **dict.fromkeys(_LIMITS, "Raise the limit in the profile of the user, and run again"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import is_one_of, literal
@@ -29,7 +30,7 @@ from .._partmove.twin.repair.statements import (
 from .client import ClickHouseClient, QueryRefused
 from .permission import permitted
 from .replicated_database import refuse_new_twin
-from .sent_settings import DROP_DETACHED, EVERY_REPLICA, ROWS_ALONE
+from .sent_settings import DROP_DETACHED, EVERY_REPLICA, PART_SIZE, ROWS_ALONE, TABLE_SIZE
 from .twin_activity import read_activity
 from .twin_sql import OWN_ROWS, pair_condition
 from .twin_witnesses import HttpTwinWitnesses
@@ -41,8 +42,7 @@ _NO_FOLDER = 233
 _WAIT_FOR_ALL = 2
 _OF_INSERTS = {"insert_allow_materialized_columns": 1, "insert_deduplicate": 0}
 """Settings with which an INSERT writes every row as it is."""
-_OF_DROPS = {"max_table_size_to_drop": 0}
-"""Settings with which a server drops a table of any size."""
+_NO_SETTINGS: Mapping[str, int] = MappingProxyType({})
 
 
 class HttpRepairServers(HttpTwinWitnesses):
@@ -50,7 +50,9 @@ class HttpRepairServers(HttpTwinWitnesses):
 
     def activity(self, tables: TwinTables, partition_ids: Sequence[str]) -> ActivityInProgress:
         """Implement `TwinServers.activity`, without folders in ``detached/``: repairs make such folders."""
-        return read_activity(self._client_of(tables), tables, partition_ids, with_detached=False)
+        client = self._client_of(tables)
+        activity = read_activity(client, tables, partition_ids, with_detached=False)
+        return activity._replace(most_bytes_to_drop=self.clients.drop_limits.most_bytes(client))
 
     def row_counts(
         self, tables: TwinTables, hot_parts: Sequence[str], cold_parts: Sequence[str], scratch: str = ""
@@ -122,13 +124,17 @@ class HttpRepairServers(HttpTwinWitnesses):
                 remedy="Rename that table, and run twin_repair again",
             )
         with permitted():
-            client.execute(statement.sql, **_known(client, _OF_DROPS))
+            client.execute(statement.sql, **self.clients.drop_limits.lifted(client, TABLE_SIZE))
 
     def detach(self, statement: DetachPart) -> bool:
-        """Implement `RepairServers.detach`. Any error besides _NOT_DETACHED leaves the outcome unknown."""
+        """Implement `RepairServers.detach`. Any error besides _NOT_DETACHED leaves the outcome unknown.
+
+        A part of any size may be detached: the folder in ``detached/`` keeps its rows.
+        """
+        lifted = self.clients.drop_limits.lifted(self._client_of(statement.tables), PART_SIZE)
         try:
             with permitted():
-                self._everywhere(statement.tables, statement.sql)
+                self._everywhere(statement.tables, statement.sql, lifted)
         except QueryRefused as error:
             if error.code not in _NOT_DETACHED:
                 raise
@@ -155,9 +161,10 @@ class HttpRepairServers(HttpTwinWitnesses):
             if error.code != _NO_FOLDER:
                 raise
 
-    def _everywhere(self, tables: TwinTables, sql: str) -> None:
+    def _everywhere(self, tables: TwinTables, sql: str, more: Mapping[str, int] = _NO_SETTINGS) -> None:
         client = self._client_of(tables)
-        client.execute(sql, **{self.clients.settings.name_of(client, EVERY_REPLICA): _WAIT_FOR_ALL})
+        sync = self.clients.settings.name_of(client, EVERY_REPLICA)
+        client.execute(sql, **{sync: _WAIT_FOR_ALL, **more})
 
     def _own_rows(self, client: ClickHouseClient) -> str:
         return "" if self.clients.settings.lacks(client.label, ROWS_ALONE) else OWN_ROWS

@@ -13,6 +13,7 @@ from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import literal
 from .._partmove.formats.znode_text import ZnodeText
 from .client import ClickHouseClient
+from .drop_limits import DropLimits
 from .options import ClickHouseOptions
 from .sent_settings import EVERY_REPLICA, KnownSettings
 from .versions import require_auxiliary_tables
@@ -51,11 +52,13 @@ class TwinClients:
 
     unverified: the same clients, also those of servers of other versions.
     settings: the names of settings on these servers.
+    drop_limits: the sizes up to which these servers drop parts and tables.
     """
 
     def __init__(self, options: ClickHouseOptions) -> None:
         self.unverified = ReplicaClients(options)
         self.settings = KnownSettings()
+        self.drop_limits = DropLimits(self.settings)
         self._versions: dict[str, str] = {}
 
     @property

@@ -31,7 +31,11 @@ ROWS_ALONE = SentSetting((PROJECTIONS,))
 """Whether a query may read a projection. Versions before the setting have no projections."""
 DROP_DETACHED = SentSetting(("allow_drop_detached",))
 """Whether a server executes DROP DETACHED PART."""
-SENT = (EVERY_REPLICA, THROW_IF_NOOP, ROWS_ALONE, DROP_DETACHED)
+PART_SIZE = SentSetting(("max_partition_size_to_drop",))
+"""The size in bytes up to which a server drops a part; 0 for any."""
+TABLE_SIZE = SentSetting(("max_table_size_to_drop",))
+"""The size in bytes up to which a server drops a table; 0 for any."""
+SENT = (EVERY_REPLICA, THROW_IF_NOOP, ROWS_ALONE, DROP_DETACHED, PART_SIZE, TABLE_SIZE)
 
 _SQL = (
     "SELECT name FROM system.settings WHERE"
@@ -54,13 +58,20 @@ class KnownSettings:
 
         Raises PartMoveError if the version does not know the setting, or if the server does not answer.
         """
-        if client.label not in self._names:
-            self._names[client.label] = frozenset(str(name) for (name,) in client.rows(_SQL))
-        for name in setting.names:
-            if name in self._names[client.label]:
-                return name
+        name = self.find(client, setting)
+        if name:
+            return name
         raise PartMoveError(
             f"{client.label} runs ClickHouse {client.version()}, which does not know the setting"
             f" {' or '.join(setting.names)}",
             remedy="Use a version of olap.partmove that knows this version of ClickHouse",
         )
+
+    def find(self, client: ClickHouseClient, setting: SentSetting) -> str:
+        """Return the name of the setting in the version of the server; "" if the version does not know it.
+
+        Raises PartMoveError if the server does not answer.
+        """
+        if client.label not in self._names:
+            self._names[client.label] = frozenset(str(name) for (name,) in client.rows(_SQL))
+        return next((name for name in setting.names if name in self._names[client.label]), "")

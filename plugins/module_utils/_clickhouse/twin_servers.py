@@ -35,7 +35,7 @@ from .permission import permitted
 from .replica_table import TwinClients
 from .replicated_database import refuse_several_shards
 from .replicated_tables import ReplicatedTables, read_tables
-from .sent_settings import EVERY_REPLICA
+from .sent_settings import EVERY_REPLICA, PART_SIZE
 from .system_tables import columns_of
 from .twin_activity import read_activity
 from .twin_checksum import checksum_of
@@ -157,8 +157,10 @@ class HttpTwinServers:
         return sorted(partition_id for (partition_id,) in rows)
 
     def activity(self, tables: TwinTables, partition_ids: Sequence[str]) -> ActivityInProgress:
-        """Implement `TwinServers.activity`."""
-        return read_activity(self._client_of(tables), tables, partition_ids)
+        """Implement `TwinServers.activity`. Raises NotPermitted if the user may not read a limit."""
+        client = self._client_of(tables)
+        activity = read_activity(client, tables, partition_ids)
+        return activity._replace(most_bytes_to_drop=self.clients.drop_limits.most_bytes(client))
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
         """Implement `TwinServers.checksum`. Rows that a lightweight DELETE has marked count as well."""
@@ -196,13 +198,17 @@ class HttpTwinServers:
             self._client_of(statement.tables).execute(statement.sql)
 
     def drop(self, statement: DropParts) -> bool:
-        """Implement `TwinServers.drop`. Any error leaves the outcome unknown."""
+        """Implement `TwinServers.drop`. Any error besides PartTooLarge leaves the outcome unknown.
+
+        A part of any size may be dropped: all its rows are in the other table, as was verified.
+        """
         client = self._client_of(statement.tables)
         return drop_parts(
             client,
             statement,
             self._replicas_of(statement.tables, statement.side),
             sync_setting=self.clients.settings.name_of(client, EVERY_REPLICA),
+            lifted=self.clients.drop_limits.lifted(client, PART_SIZE),
             timeout=self._timeout,
         )
 

@@ -84,6 +84,10 @@ class NotPermitted(PartMoveError):
     """The server does not let the user do or see something; the message names it. Nothing was changed."""
 
 
+class PartTooLarge(PartMoveError):
+    """A server refused to drop a part because of its size; it has dropped the parts before it, on request."""
+
+
 class UserRefused(PartMoveError):
     """A ClickHouse server refuses the user: unknown, another password, or another network."""
 

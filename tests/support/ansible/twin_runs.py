@@ -115,9 +115,15 @@ class ModernTables:
         return self.answer("twin_move", check=check, **{**young, **options})
 
     def move_here(
-        self, servers: TwinServers, state: str, shard_path: str, day: str, options: TwinOptions
+        self,
+        servers: TwinServers,
+        state: str,
+        shard_path: str,
+        day: str,
+        options: TwinOptions,
+        more: Sequence[str] = (),
     ) -> TwinReport:
-        """Move a partition in this process, where servers can be made to behave otherwise."""
+        """Move a partition in this process, and more in its group, where servers can behave otherwise."""
         store = connect(options_of("hot", self.given["hot"]))
         clock, report = SystemClock(), TwinReport(shard_path)
         leases = LeaseKeeper(store, None, clock, owner="a test", root=self.root)
@@ -125,7 +131,7 @@ class ModernTables:
         ports = (leases, servers, without_readers, ledgers)
         context = TwinMoveContext(store, clock, NullJournal(), *ports)
         try:
-            TwinRun(context, Side(state), options, report).carry_out([day])
+            TwinRun(context, Side(state), options, report).carry_out([day, *more])
         finally:
             store.close()
         return report

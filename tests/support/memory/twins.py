@@ -20,6 +20,7 @@ from typing import Any
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     NotPermitted,
     PartMoveError,
+    PartTooLarge,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, UnlimitedPace
@@ -313,6 +314,8 @@ class ModelServers:
         """Partitions that servers do not attach."""
         self.undroppable: set[str] = set()
         """Parts that servers do not drop, as if a merge had them."""
+        self.too_large: set[str] = set()
+        """Parts that servers do not drop because of their size."""
         self.rotten: set[tuple[str, Side]] = set()
         self.hidden: set[tuple[str, Side]] = set()
         """Replicas and tables that read other rows than their hashes say."""
@@ -422,6 +425,8 @@ class ModelServers:
             # A run may be killed while the server carries out the statement.
             self._step(f"drop {side.value}")
             table = self.twins.of(name.partition("_")[0])[side]
+            if done and name in self.too_large:
+                raise PartTooLarge(f"part {name} is too large")
             done = done and name not in self.undroppable and table.drop(name)
         self._done(statement, f"drop {' '.join(statement.parts)} of {side.value}")
         return done

@@ -74,6 +74,7 @@ class GateName(str, Enum):
     PARTS_DISTINCT = "parts_distinct"
     LINKS_MADE = "links_made"
     ROOM_FOR_CLONES = "room_for_clones"
+    PARTS_DROPPABLE = "parts_droppable"
     READERS_READY = "readers_ready"
     READERS_DONE = "readers_done"
     CLONES_EQUAL = "clones_equal"

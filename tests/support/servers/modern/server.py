@@ -143,7 +143,7 @@ class ModernServer(SqlServer):
         """Whether the version has a setting, of any kind; a statement with another one is refused."""
         kinds = ["settings", "merge_tree_settings"]
         if self._kind != _Kind.LOCAL:
-            # 22.12 lacks the table, and 23.10 dies of a query for it.
+            # `LocalEngine` has no such table.
             kinds.append("server_settings")
         return any(self.query(f"SELECT name FROM system.{kind} WHERE name = '{setting}'") for kind in kinds)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 
-from ...errors import PartMoveError
+from ...errors import PartMoveError, PartTooLarge
 from ...journal.events import Event
 from .active_parts import ActiveParts
 from .changes import change_since, refuse_change
@@ -111,14 +111,28 @@ def _drop_chunk(group: Group, side: Side, chunk: Drops, left: Mapping[str, Abstr
         changes.append((each, record))
     group.commit(changes)
     try:
-        if group.drop(members, side, [name for _progress, names in chunk for name in names]):
-            for each in members:
-                each.dropped_at, each.refused_drop = group.shard.clock.now(), False
-            return True
-        group.note_refused_drop(members)
-        _note_what_is_left(group, members, side)
+        is_dropped = _drop_or_note(group, members, side, [name for _each, names in chunk for name in names])
     except Refused as refused:
         group.leave_refused(members, refused)
+        return False
+    if is_dropped:
+        for each in members:
+            each.dropped_at, each.refused_drop = group.shard.clock.now(), False
+    return is_dropped
+
+
+def _drop_or_note(group: Group, members: Sequence[Progress], side: Side, names: Sequence[str]) -> bool:
+    """Return whether all parts are dropped, and else record which are. Raises Refused."""
+    try:
+        if group.drop(members, side, names):
+            return True
+    except PartTooLarge:
+        # Before the refusal: merges may come until somebody raises the limit of the server.
+        _note_what_is_left(group, members, side)
+        group.refuse_too_large(members, side, names)
+        return False
+    group.note_refused_drop(members)
+    _note_what_is_left(group, members, side)
     return False
 
 

@@ -21,6 +21,7 @@ from ...formats.sql import literal
 from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...text import first_few
+from .droppable import refuse_undroppable
 from .record import contents
 from .tables import ActivityInProgress, Parts, PartsOf, Side, TwinTables
 
@@ -209,7 +210,12 @@ def refuse_start(gate_input: GateInput, destination: Side, min_age: float) -> Re
     refusal = refuse_activity(gate_input) or _refuse_contents(source, held)
     if refusal is None and destination is Side.COLD:
         refusal = _refuse_young(gate_input, min_age)
-    return refusal or _refuse_no_links(gate_input, destination) or _refuse_room(gate_input, destination)
+    return (
+        refusal
+        or _refuse_no_links(gate_input, destination)
+        or _refuse_room(gate_input, destination)
+        or refuse_undroppable(gate_input.tables[0], gate_input.activity[0], source)
+    )
 
 
 def _refuse_contents(source: Parts, held: Parts) -> Refusal | None:

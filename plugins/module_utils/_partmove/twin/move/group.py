@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...errors import EnsembleError, LeaseLost, PartMoveError
+from ...errors import EnsembleError, LeaseLost, PartMoveError, PartTooLarge
 from ...gates.gate import Refusal
 from ...journal.events import Event
 from ...lease.confirmation import confirm_lease
 from ...tree.znodes import Op
 from .attach_log import clones_since
+from .droppable import not_droppable
 from .gates import server_failed
 from .ledgers import EndedMove
 from .partition import TwinShard, refused_on_error
@@ -102,10 +103,14 @@ class Group:
         return self.shard.servers.attach(AttachPartitions(self.shard.tables[0], destination, ids))
 
     def drop(self, members: Sequence[Progress], side: Side, parts: Iterable[str]) -> bool:
-        """Drop parts, as `TwinServers.drop` does. Raises Refused if the outcome is unknown."""
+        """Drop parts, as `TwinServers.drop` does. Raises PartTooLarge, and Refused for all other errors."""
         self._about_to_act(members)
-        with refused_on_error():
+        try:
             return self.shard.servers.drop(DropParts(self.shard.tables[0], side, tuple(parts)))
+        except PartTooLarge:
+            raise
+        except PartMoveError as error:
+            raise Refused(server_failed(error)) from error
 
     def checksums(self, side: Side, parts: Sequence[str]) -> tuple[str, ...]:
         """Return the checksum of the parts on every replica. Raises PartMoveError."""
@@ -187,6 +192,27 @@ class Group:
         self.meets_merge = self.meets_merge or len(members) == 1
         for each in members:
             each.alone = each.refused_drop = True
+
+    def refuse_too_large(self, members: Sequence[Progress], side: Side, names: Sequence[str]) -> None:
+        """Let the next statement name each partition alone; raise Refused if it already did.
+
+        Otherwise one part that is too large for the server would keep all partitions of the group in both
+        tables. names: the parts of the statement, in its order; the server stopped at the first that is left.
+        """
+        for each in members:
+            each.alone = True
+        if len(members) > 1:
+            return
+        parts = self.read(members)[members[0].id][0].on(side)
+        sizes = {part.name: part.bytes_on_disk for part in parts}
+        left = next((f"part {name} of {sizes[name]:,} bytes" for name in names if name in sizes), "a part")
+        tables = self.shard.tables[0]
+        raise Refused(
+            not_droppable(
+                f"{tables.server} refuses to drop {left} of {tables.on(side)}, which is more than its"
+                " max_partition_size_to_drop; its rows are in both tables, and the record of the move stays"
+            )
+        )
 
     def _about_to_act(self, members: Sequence[Progress]) -> None:
         confirm_lease(self.shard.hot, self.shard.lease, self.shard.shard_path)

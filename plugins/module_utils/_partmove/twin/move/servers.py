@@ -62,6 +62,7 @@ class TwinServers(Protocol):
         """Execute the statement, and wait for all replicas.
 
         False if the server reports that it refused to drop a part; the parts before that one are dropped.
+        Raises PartTooLarge if it refused that because of the size of the part.
         """
 
     def set_merges(self, statement: SetMerges) -> None:

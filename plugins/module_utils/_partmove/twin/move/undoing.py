@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...errors import PartTooLarge
 from ...journal.events import Event
 from .changes import change_since, refuse_change
 from .classify import Classification
@@ -143,11 +144,23 @@ def _drop(group: Group, drops: Sequence[tuple[Progress, Sequence[str]]]) -> None
         going = [(each, names) for each, names in chunk if not each.is_done]
         members = [each for each, _names in going]
         try:
-            if going and not group.drop(members, side, [name for _each, names in going for name in names]):
-                group.note_refused_drop(members)
-                _note_what_is_left(group, members)
+            if going:
+                _drop_or_note(group, members, side, [name for _each, names in going for name in names])
         except Refused as refused:
             group.leave_refused(members, refused)
+
+
+def _drop_or_note(group: Group, members: Sequence[Progress], side: Side, names: Sequence[str]) -> None:
+    """Drop the parts, or note which of them are left. Raises Refused."""
+    try:
+        if group.drop(members, side, names):
+            return
+    except PartTooLarge:
+        # The record keeps naming these parts: they still have to be dropped.
+        group.refuse_too_large(members, side, names)
+        return
+    group.note_refused_drop(members)
+    _note_what_is_left(group, members)
 
 
 def _note_what_is_left(group: Group, members: Sequence[Progress]) -> None:

@@ -74,7 +74,10 @@ class RowsRepair:
             )
         after = rows_of(before)
         side, names = _given_up(way, doubtful)
-        after[side] -= sum(part.content.rows for part in before.on(side) if part.name in names)
+        given_up = tuple(part for part in before.on(side) if part.name in names)
+        after[side] -= sum(part.content.rows for part in given_up)
+        with left_on_error():
+            self._shard.refuse_undroppable(self._id, given_up)
         if way is Way.BUILD and counts is not None:
             self._add_surplus(doubtful, counts, before)
             after[Side.COLD] += counts.hot_only

@@ -17,11 +17,12 @@ from ...lease.lease import (
 )
 from ...tree.ports import ZnodeStore
 from ..ledger.moves import MoveLedger
+from ..move.droppable import refuse_undroppable
 from ..move.gates import GateInput, refuse_activity, refuse_uneven
 from ..move.readers import Readers
 from ..move.record import Records
 from ..move.row_sql import NAME_REMEDY, name_problem
-from ..move.tables import PartsOf, TwinTables
+from ..move.tables import Parts, PartsOf, TwinTables
 from .kept import KeptParts
 from .leased import leave_if_refused
 from .report import LeftAsIs, TwinRepairReport
@@ -73,3 +74,8 @@ class RepairShard(NamedTuple):
         """Raise LeftAsIs while a merge, mutation or ALTER of the partition is under way."""
         activity = [self.servers.activity(tables, [partition_id]) for tables in self.tables]
         leave_if_refused(refuse_activity(GateInput(partition_id, self.tables, (), activity)))
+
+    def refuse_undroppable(self, partition_id: str, parts: Parts) -> None:
+        """Raise LeftAsIs if the first server would not detach one of the parts because of its size."""
+        first = self.tables[0]
+        leave_if_refused(refuse_undroppable(first, self.servers.activity(first, [partition_id]), parts))

@@ -30,6 +30,8 @@ from support.servers.modern.engine import QueryFailed, quoted, setting_assignmen
 _MAIN = "_Z24mainEntryClickHouseLocaliPPc"
 _STATEMENTS = 20_000
 """As many as a server runs before it has to be started again."""
+_NO_TABLE = "system.server_settings"
+"""22.12 lacks the table, and 23.10 dies of a query for it."""
 
 
 class LocalEngine:
@@ -78,6 +80,8 @@ class LocalEngine:
         Raises:
             QueryFailed: the engine refuses it, or a setting.
         """
+        if _NO_TABLE in sql:
+            raise QueryFailed(f"Code: 60. DB::Exception: Table {_NO_TABLE} does not exist. (UNKNOWN_TABLE)")
         with self._lock:
             self._set(dict(settings or {}))
             return self._run(sql, form)

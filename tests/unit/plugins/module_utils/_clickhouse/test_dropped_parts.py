@@ -18,7 +18,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.waited_r
     StatementWaits,
     WaitedReplica,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    PartMoveError,
+    PartTooLarge,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import DropParts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
@@ -78,7 +81,7 @@ class Server:
         self._active, self._queued, self._pointer = active, queued, pointer
 
     def execute(self, sql: str, **settings: int) -> None:
-        assert settings == {"alter_sync": 0}
+        assert settings == {"alter_sync": 0, "max_partition_size_to_drop": 0}
         self.executed.append(sql)
         if self._refuses:
             raise QueryRefused(self.label, self._refuses, "no")
@@ -99,7 +102,12 @@ class Server:
 def drop(*servers: Server) -> bool:
     replicas = [WaitedReplica(each.label, cast("Any", each), TABLES.hot) for each in servers]
     return drop_parts(
-        cast("Any", servers[0]), STATEMENT, replicas, sync_setting="alter_sync", timeout=TIMEOUT
+        cast("Any", servers[0]),
+        STATEMENT,
+        replicas,
+        sync_setting="alter_sync",
+        lifted={"max_partition_size_to_drop": 0},
+        timeout=TIMEOUT,
     )
 
 
@@ -151,6 +159,13 @@ def test_after_a_refusal_every_replica_executes_what_was_accepted(
     """Parts before the refused one are dropped; the parts that stay are no reason to wait."""
     servers = Server("ch1", clock, refuses=code, active=lambda _now: 1), Server("ch2", clock, **late)
     assert not drop(*servers)
+    assert clock.now >= 3
+
+
+def test_a_part_that_is_too_large_is_told_once_every_replica_has_executed_the_rest(clock: Clock) -> None:
+    late = Server("ch2", clock, queued=lambda now: int(now < 3))
+    with pytest.raises(PartTooLarge, match="with code 359"):
+        drop(Server("ch1", clock, refuses=359, active=lambda _now: 1), late)
     assert clock.now >= 3
 
 

@@ -400,6 +400,7 @@ def test_every_gate_that_is_no_row_of_a_table_has_a_case() -> None:
         "links_made",
         "not_inner",
         "parts_distinct",
+        "parts_droppable",
         "readers_done",
         "readers_ready",
         "room_for_clones",

@@ -81,6 +81,55 @@ def test_a_part_that_a_server_refuses_to_drop_stops_no_other_partition(destinati
 
 
 @BOTH_WAYS
+@pytest.mark.parametrize("block", [1, 2])
+def test_a_part_that_is_too_large_to_drop_keeps_only_its_partition(destination: Side, block: int) -> None:
+    """Before or after another part of its partition. A merge may come before the limit is raised."""
+    bench = bench_of(destination)
+    large = f"{DAYS[3]}_{block}_{block}_0"
+    bench.servers.too_large = {large}
+    for _again in range(2):
+        report = bench.run(destination, partitions=DAYS)
+        assert report.deferred.keys() == {DAYS[3]}
+        refusal = report.deferred[DAYS[3]]
+        assert refusal.gate is GateName.PARTS_DROPPABLE
+        assert f"server of r1 refuses to drop part {large} of 100 bytes of db.hits" in refusal.reason
+        assert "SYSTEM RELOAD CONFIG" in refusal.remedy
+        assert [path.rpartition("/")[2] for path in bench.records] == [DAYS[3]]
+        (data,) = bench.records.values()
+        assert b'"dropping":[]' in data
+    bench.servers.too_large = set()
+    assert bench.run(destination, partitions=[DAYS[3]]).moved.keys() == {DAYS[3]}
+    assert bench.twins.rows == bench.twins.inserted
+    assert not bench.records
+
+
+@BOTH_WAYS
+def test_clones_that_are_too_large_to_drop_keep_only_their_partition(destination: Side) -> None:
+    """A mutation came during the move, so that all clones are dropped."""
+    trace = Script()
+    bench_of(destination).run(destination, trace, partitions=DAYS)
+    bench, script = bench_of(destination), Script()
+
+    def mutate() -> None:
+        bench.twins.mutate(*Side)
+        clones = bench.twins.of(DAYS[3])[destination]
+        bench.servers.too_large = {max(map(clones.name_of, clones.parts))}
+
+    script.actions[trace.last("servers marks r1")] = mutate
+    for each in (script, Script()):
+        report = bench.run(destination, each, partitions=DAYS)
+        refusal = report.deferred[DAYS[3]]
+        assert refusal.gate is GateName.PARTS_DROPPABLE
+        assert f"refuses to drop part {min(bench.servers.too_large)} of 100 bytes" in refusal.reason
+        assert [path.rpartition("/")[2] for path in bench.records] == [DAYS[3]]
+    bench.servers.too_large = set()
+    bench.run(destination, partitions=DAYS)
+    assert bench.run(destination, partitions=DAYS).unchanged == {*DAYS}
+    assert bench.twins.rows == bench.twins.inserted
+    assert not bench.records
+
+
+@BOTH_WAYS
 @pytest.mark.parametrize("side", list(Side))
 def test_a_partition_that_is_merged_or_lags_stops_no_other(destination: Side, side: Side) -> None:
     trace = Script()

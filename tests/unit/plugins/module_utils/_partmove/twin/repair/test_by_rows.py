@@ -302,6 +302,20 @@ def test_activity_keeps_everything() -> None:
     assert not bench.repairers.statements
 
 
+@pytest.mark.parametrize("most", [99, 100])
+def test_a_part_that_the_server_would_not_detach_keeps_everything(most: int) -> None:
+    """Also before rows are added to the twin."""
+    bench = merged_in_both()
+    bench.servers.unrests = {"r1": ActivityInProgress((), {}, {}, 0.0, most_bytes_to_drop=most)}
+    report = bench.repair()
+    if most == 100:
+        assert not report.left
+        return
+    (left,) = report.left.values()
+    assert "has 100 bytes, and server of r1 drops parts of at most 99 bytes" in left.reason
+    assert not bench.repairers.statements
+
+
 def test_activity_that_begins_with_the_work_keeps_the_parts() -> None:
     bench = merged_in_both()
     busy = ActivityInProgress((), {DAY: ["mutation 5 is not done"]}, {}, 0.0)
