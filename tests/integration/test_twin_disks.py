@@ -68,6 +68,19 @@ class Place(ModernTables):
         parts = f"SELECT hash_of_all_files, disk_name FROM system.parts WHERE active AND table = '{table}'"
         return [dict(server.query(parts)) for server in self.shard.servers]
 
+    def alter(self, statement: str) -> dict[str, Any]:
+        """What twin_alter answers."""
+        return self.answer("twin_alter", shard_paths=[self.path], alter=statement, wait="10s", journal="")
+
+    def columns(self) -> list[list[str]]:
+        """The columns of the table and of its twin on each replica."""
+        text = "SELECT name FROM system.columns WHERE table = '{}' ORDER BY position"
+        return [
+            [name for (name,) in server.query(text.format(table))]
+            for server in self.shard.servers
+            for table in (self.name, self.cold)
+        ]
+
     def move_to(self, state: str) -> dict[str, Any]:
         return self.move(shard_paths=[self.path], state=state)
 
@@ -110,6 +123,31 @@ def test_each_replica_may_have_its_own_policy(place: Place) -> None:
     assert (place.disks_of(place.name), place.disks_of(place.cold)) == ([{}, {}], before)
     assert place.move_to("hot")["counts"]["moved"] == 1
     assert place.ids(place.name) == [[0, 1, 2, 3]] * 2
+
+
+def test_a_statement_for_replicas_with_their_own_policies_is_finished(place: Place) -> None:
+    place.create("jbod", "tiers")
+    assert place.give_twins(place.path)["changed"]
+    for statement in ("ADD COLUMN more UInt8 DEFAULT 7", "MODIFY SETTING old_parts_lifetime = 481"):
+        answer = place.alter(statement)
+        assert not answer.get("failed"), answer
+    assert place.columns() == [["day", "id", "more"]] * 4
+    assert place.move_to("cold")["counts"]["moved"] == 1
+    # The servers have different policies to begin with, and some could not take the new one.
+    answer = place.alter("MODIFY SETTING storage_policy = 'wide'")
+    assert "and a server may refuse the new storage policy" in answer["msg"], answer
+    assert "twin_hold" in answer["msg"]
+    assert place.move_to("hot")["counts"]["moved"] == 1
+
+
+def test_a_statement_changes_the_policy_of_all_replicas(place: Place) -> None:
+    place.create("default", "default")
+    assert place.give_twins(place.path)["changed"]
+    answer = place.alter("MODIFY SETTING storage_policy = 'wide'")
+    assert not answer.get("failed"), answer
+    policies = f"SELECT storage_policy FROM system.tables WHERE name LIKE '{place.name}%'"
+    assert [server.query(policies) for server in place.shard.servers] == [[("wide",)] * 2] * 2
+    assert place.move_to("cold")["counts"]["moved"] == 1
 
 
 def test_a_twin_with_another_policy_is_refused(place: Place) -> None:

@@ -185,6 +185,25 @@ def test_twin_replaced_by_an_empty_one_lacks_everything(ground: LedgerGround) ->
     assert {each["partition"] for each in ground.enter()["refused"]} == {DAY, NEXT}
 
 
+def test_twin_created_again_with_other_rows_is_another_one(ground: LedgerGround) -> None:
+    """Its parts have the blocks of the former ones, and at least as many rows."""
+    ground.shard.execute(f"DROP TABLE {ground.cold} SYNC")
+    ground.shard.execute(ground.definition_of(ground.cold, f"cold:{ground.path}_cold"))
+    for numbers in ((7, 8), (9,)):
+        ground.insert_into(ground.cold, *numbers)
+    ground.insert_into(ground.cold, 10, 11, day=NEXT)
+    if not ground.has_uuids:
+        assert {DAY: "lost", NEXT: "lost"}.items() <= ground.kinds().items()
+        return
+    ground.first.execute(f"OPTIMIZE TABLE {ground.cold} FINAL", alter_sync=2)
+    assert ground.kinds()[""] == "twin_replaced"
+    assert [each["gate"] for each in ground.move_days(HERE)["deferred"]] == ["twin_whole"]
+    assert {each["partition"] for each in ground.enter()["refused"]} == {DAY, NEXT}
+    dropped = ground.say_dropped(DAY, NEXT)
+    assert (dropped["counts"]["entered"], dropped["counts"]["removed"]) == (0, 0)
+    assert ground.kinds()[""] == "twin_replaced"
+
+
 def test_twin_copied_from_a_backup_is_entered_if_all_rows_are_equal(ground: LedgerGround) -> None:
     kept = f"{ground.name}_kept"
     ground.shard.execute(f"RENAME TABLE {ground.cold} TO {kept}")

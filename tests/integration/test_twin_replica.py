@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
+from support.ansible.twin_ledgers import LedgerGround
 from support.ansible.twin_runs import DAY, NEXT, ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.server import ModernServer, ModernShard, ModernShardMaker
@@ -160,3 +161,38 @@ def test_a_server_that_lost_its_data_is_replaced(place: Place) -> None:
     assert (place.ids(place.name), place.ids(place.cold)) == ([[2]] * 3, [[1]] * 3)
     place.move_day("hot")
     assert place.kinds() == []
+
+
+@pytest.mark.smoke("older")
+def test_all_replicas_are_replaced(
+    start_modern: ModernShardMaker, hot: Ensemble, cold: Ensemble, base: str
+) -> None:
+    """No UUID of the ledger is left; the twin is known by its znodes, and its partitions move."""
+    sources = [ZooKeeperSource(each.connect_string) for each in (hot, cold)]
+    whole = start_modern(sources[0], {"cold": sources[1]}, replicas=4)
+    ground = LedgerGround(ModernShard(whole.servers[:2]), hot, base)
+    ground.fill()
+    former, new = whole.servers[:2], whole.servers[2:]
+    for server in new:
+        for table in (ground.name, ground.cold):
+            text = f"SELECT create_table_query FROM system.tables WHERE name = '{table}'"
+            server.execute(ground.first.value(text))
+            server.execute(f"SYSTEM SYNC REPLICA {table}")
+    if not ground.servers_read_all_ensembles:
+        # These versions do not show the znodes of the twin, so that its new UUIDs are entered meanwhile.
+        ground.shard = whole
+        assert ground.enter()["failure"] == ""
+    for server in former:
+        for table in (ground.cold, ground.name):
+            server.execute(f"DROP TABLE {table} SYNC")
+    ground.shard = ModernShard(new)
+    ground.first = new[0]
+    ground.first.execute(f"OPTIMIZE TABLE {ground.cold} PARTITION ID '{DAY}' FINAL", alter_sync=2)
+    assert ground.kinds() == {DAY: "cold", NEXT: "cold", "20240103": "hot"}
+    (refused,) = ground.say_dropped(DAY)["refused"]
+    assert (refused["partition"], "DROP" in refused["remedy"]) == (DAY, False)
+    answer = ground.move_days("20240103")
+    assert answer["counts"]["moved"] == 1, answer
+    assert ground.enter()["failure"] == ""
+    assert ground.move_days(DAY, state="hot")["counts"]["moved"] == 1
+    assert ground.kinds() == {DAY: "hot", NEXT: "cold", "20240103": "cold"}

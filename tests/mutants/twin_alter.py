@@ -72,6 +72,27 @@ MUTANTS = (
         (_KILLED,),
     ),
     Mutant(
+        "a replica with another storage policy has changed",
+        _EFFECT,
+        "        if recorded is not None:\n",
+        "        recorded = self._record.definition\n        if recorded is not None:\n",
+        (f"{_TEST_EFFECT}::test_replicas_with_their_own_policies_end_alike_wherever_a_run_is_killed",),
+    ),
+    Mutant(
+        "replicas with different definitions count as even",
+        _EFFECT,
+        "        return len(set(map(shared_definition, definitions))) == 1\n",
+        "        return True\n",
+        (_KILLED,),
+    ),
+    Mutant(
+        "replicas with different policies get another one",
+        "twin/alter/policy.py",
+        "        if policy != expected:\n",
+        "        if False:\n",
+        (f"{_TEST_EFFECT}::test_a_policy_for_replicas_with_their_own_ones_is_refused",),
+    ),
+    Mutant(
         "a statement of a killed run is not waited for",
         _STEPS,
         "            self._shard.wait_until_quiet()\n        else:",

@@ -13,6 +13,7 @@ _CREATION = "twin/ledger/creation.py"
 _DROPPING = "twin/ledger/dropping.py"
 _ENTERING = "twin/ledger/entering.py"
 _ENTRY = "twin/ledger/entry.py"
+_IDENTITY = "twin/ledger/identity.py"
 _LEDGER = "twin/ledger/ledger.py"
 _MOVES = "twin/ledger/moves.py"
 _RETENTION = "twin/ledger/retention.py"
@@ -105,9 +106,73 @@ MUTANTS = (
     Mutant(
         "a twin without a known UUID is never replaced, nor is one of which a replica is new",
         _ENTRY,
-        " and not set(self.uuids.values()) & set(uuids.values())\n",
-        " and set(self.uuids.values()) != set(uuids.values())\n",
+        " or set(self.uuids.values()) & set(now.uuids.values()):\n",
+        " or set(self.uuids.values()) == set(now.uuids.values()):\n",
         ("twin/ledger/test_entry.py::test_a_table_is_replaced_only_if_no_replica_has_its_uuid",),
+    ),
+    Mutant(
+        "a table of unknown birth is the one of the ledger",
+        _ENTRY,
+        "        return self.born is None or self.born != now.born\n",
+        "        return self.born != now.born\n",
+        ("twin/ledger/test_entry.py::test_a_table_with_the_znodes_of_then_is_not_replaced",),
+    ),
+    Mutant(
+        "a twin that was created anew at its path is the one of the ledger",
+        _ENTRY,
+        "        return self.born is None or self.born != now.born\n",
+        "        return self.born is None\n",
+        (
+            "twin/ledger/test_entry.py::test_a_table_with_the_znodes_of_then_is_not_replaced",
+            "twin/audit/test_ledger_rules.py::test_replaced_replicas_are_consistent",
+        ),
+    ),
+    Mutant(
+        "the birth of a twin is the one that any server shows",
+        _IDENTITY,
+        "    return Births(of_hot, found.pop() if len(found) == 1 else None)\n",
+        "    return Births(of_hot, found.pop() if found else None)\n",
+        ("twin/ledger/test_identity.py::test_the_birth_of_a_twin_is_unknown_if_servers_differ",),
+    ),
+    Mutant(
+        "another twin gets the birth of the twin of the ledger",
+        _IDENTITY,
+        " and not then.is_replaced_by(now)\n",
+        "\n",
+        (
+            "twin/ledger/test_identity.py::test_a_birth_that_servers_do_not_show_stays_known_of_the_same_table",
+        ),
+    ),
+    Mutant(
+        "a twin that was created after the head was there before it",
+        _IDENTITY,
+        "    return is_at_place and born is not None and born.ctime + _MARGIN <= written\n",
+        "    return is_at_place and born is not None\n",
+        (
+            "twin/ledger/test_identity.py::test_a_twin_that_is_older_than_the_head_was_at_its_place",
+            "twin/ledger/test_entering.py::test_an_older_twin_is_entered_if_it_is_whole",
+        ),
+    ),
+    Mutant(
+        "a run that finishes a move makes the ledger one of another twin",
+        _MOVES,
+        "                self._pair = known\n",
+        "                pass\n",
+        ("twin/ledger/test_moves.py::test_a_twin_whose_replicas_were_all_replaced_moves",),
+    ),
+    Mutant(
+        "an older twin is entered without the blocks of the ledger",
+        _ENTERING,
+        "    return not missing_of(entry, parts.cold, partition_id, work.case.tables[0].cold.definition)\n",
+        "    return True\n",
+        ("twin/ledger/test_entering.py::test_an_older_twin_that_lacks_rows_is_refused",),
+    ),
+    Mutant(
+        "an older twin is entered whatever its ensemble knows of it",
+        _ENTERING,
+        "    if blocks is None or blocks.get(partition_id, 0) < entry.cold_blocks:\n",
+        "    if False:\n",
+        ("twin/ledger/test_entering.py::test_an_older_twin_is_entered_if_it_is_whole",),
     ),
     Mutant(
         "a page is written whatever it was meanwhile",
@@ -141,7 +206,7 @@ MUTANTS = (
     Mutant(
         "another twin is entered by its block numbers",
         _ENTERING,
-        "    return bool(other and work.outcome.refused)\n",
+        "    return bool(work.outcome.refused)\n",
         "    work.outcome.refused.clear()\n    return False\n",
         ("twin/ledger/test_entering.py::test_another_twin_needs_the_same_rows",),
     ),
@@ -169,8 +234,8 @@ MUTANTS = (
     Mutant(
         "a whole partition leaves the ledger by command",
         _DROPPING,
-        "        if not missing:\n",
-        "        if False:\n",
+        "        elif not missing:\n",
+        "        elif False:\n",
         ("twin/ledger/test_dropping.py::test_a_partition_that_is_whole_is_refused",),
     ),
     Mutant(

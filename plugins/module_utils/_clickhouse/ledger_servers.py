@@ -9,18 +9,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
+from .._partmove.errors import NotPermitted
+from .._partmove.formats.layout import DEFAULT_ENSEMBLE
 from .._partmove.formats.names import detached_part
 from .._partmove.formats.sql import is_one_of, literal
 from .._partmove.twin.ledger.blocks import allocated
 from .._partmove.twin.ledger.compare import has_ttl
+from .._partmove.twin.ledger.entry import Birth
 from .._partmove.twin.ledger.servers import SetAside
 from .._partmove.twin.move.tables import TwinReplica, TwinTable, TwinTables
 from .auxiliary import children_in
+from .client import QueryRefused
 from .clone_blocks import reads_all_ensembles
+from .permission import permitted
 from .twin_activity import partition_of
 from .twin_servers import HttpTwinServers
 from .twin_sql import table_condition
 
+_KEEPER_EXCEPTION = 999
 _NO_UUID = "00000000-0000-0000-0000-000000000000"
 """The UUID of a table whose database keeps none."""
 
@@ -54,6 +60,27 @@ class HttpLedgerServers(HttpTwinServers):
             part = detached_part(folder) if reason else folder
             found[partition_of(part)].append(SetAside(folder, part))
         return {each: folders for each, folders in found.items() if each}
+
+    def cold_birth(self, tables: TwinTables) -> Birth | None:
+        """Implement `LedgerServers.cold_birth`."""
+        client, table = self._client_of(tables), tables.on(tables.home.other)
+        if table.ensemble == DEFAULT_ENSEMBLE or not reads_all_ensembles(client):
+            return None
+        where = children_in(table.ensemble, table.path, "name = 'log'")
+        try:
+            with permitted():
+                rows = client.rows(
+                    "SELECT toString(czxid), toString(toUnixTimestamp(ctime)) FROM system.zookeeper"
+                    f" WHERE {where}"
+                )
+        except NotPermitted:
+            return None
+        except QueryRefused as error:
+            if error.code != _KEEPER_EXCEPTION:
+                raise
+            return None
+        births = [Birth(int(czxid), int(ctime)) for czxid, ctime in rows]
+        return births[0] if len(births) == 1 else None
 
     def cold_blocks(self, tables: TwinTables) -> Mapping[str, int] | None:
         """Implement `LedgerServers.cold_blocks`."""

@@ -21,7 +21,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledge
     TwinPair,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.identity import (
+    UNKNOWN_BIRTHS,
     pair_of,
+    read_births,
     read_identities,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.ledger import (
@@ -82,11 +84,15 @@ def head_of(bench: TwinBench) -> TwinPair:
     return read_heads(bench.hot.open(), "/partmove")[PATH]
 
 
-def entered(bench: TwinBench, servers: MemoryWitnesses) -> None:
-    """Enter the partition as it is in the twin now."""
+def entered(bench: TwinBench, servers: MemoryWitnesses, *, with_births: bool = False) -> None:
+    """Enter the partition as it is in the twin now.
+
+    with_births: whether the head says when the znodes of the tables were created.
+    """
     store = bench.hot.open()
     tables = tables_of_replicas()
-    pair = pair_of(tables, read_identities(servers, tables))
+    births = read_births(store, PATH, servers, tables) if with_births else UNKNOWN_BIRTHS
+    pair = pair_of(tables, read_identities(servers, tables), births)
     blocks = Blocks(read_hot_blocks(store, PATH, [DAY]).get(DAY, 0), (servers.cold or {}).get(DAY, 0))
     entry = entry_of(bench.twins.tables[Side.COLD].shown(), DAY, blocks, servers.expires)
     leases = LeaseKeeper(store, None, bench.clock, owner="a test")

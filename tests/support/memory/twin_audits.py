@@ -15,6 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.evidence import ReplicaTables
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.reader import TwinReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.entry import Birth
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.servers import SetAside
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     PartsOf,
@@ -40,6 +41,10 @@ class MemoryLedgerServers:
         self.others: dict[str, str] = {}
         self.folders: dict[str, Mapping[str, Sequence[SetAside]]] = {}
         """Replica → partition id → what is in detached/ of the twin."""
+        self.born: Birth | None = Birth(7, 900_000)
+        """When the znodes of the twin were created, as the servers show."""
+        self.births: dict[str, Birth | None] = {}
+        """What the servers of some replicas show instead."""
         self.cold: Mapping[str, int] | None = {}
         self.expires: Mapping[str, int] = {}
         self.time = 1_000_000.0
@@ -56,6 +61,10 @@ class MemoryLedgerServers:
     def set_aside(self, tables: TwinTables) -> Mapping[str, Sequence[SetAside]]:
         """As LedgerServers says."""
         return self.folders.get(tables.replica.name, {})
+
+    def cold_birth(self, tables: TwinTables) -> Birth | None:
+        """As LedgerServers says."""
+        return self.births.get(tables.replica.name, self.born)
 
     def cold_blocks(self, tables: TwinTables) -> Mapping[str, int] | None:
         """As LedgerServers says."""

@@ -6,7 +6,8 @@
 
 A killed run may have sent its statement or not, so its record alone does not decide. Per kind, the proof is:
 
-- STRUCTURE: the definition is no longer the recorded one.
+- STRUCTURE: the definition of each replica is no longer the recorded one, and all have the same, but for the
+  storage policy, which each replica may have of its own.
 - MUTATION: system.mutations lists a mutation with the mark of the statement.
 - DROP, REPLACE: no active part has block numbers up to the recorded ones. Later ones have higher numbers.
 - RENAME: the table at the place has the new name.
@@ -22,7 +23,9 @@ from collections.abc import Iterator, Sequence
 from ...errors import PartMoveError
 from ...formats.sql import literal
 from ...lease.bars import Bar, path_of_bar
+from ..move.gates import shared_definition
 from ..move.tables import Side, TwinTables
+from .policy import changes_policy, different_policies, policy_of, with_policy
 from .record import AlterRecord
 from .servers import Mutation
 from .shard import AlterShard, digest_of
@@ -133,6 +136,12 @@ class Effect:
         ]
         return reasons[0] if reasons else ""
 
+    def other_policy(self) -> str:
+        """Return which replica has not got the storage policy of the statement; "" if it has none."""
+        if not changes_policy(self._record.statement):
+            return ""
+        return different_policies(self._shard.tables(), self._side)
+
     def marked(self, tables: TwinTables) -> bool:
         """Whether the server of the replica lists the mutation of the statement, done or not."""
         return any(map(self._is_marked, self._mutations(tables)))
@@ -192,10 +201,24 @@ class Effect:
         return tables.on(self._side).name == self._record.statement.new_name(self._side)
 
     def _is_unchanged(self, tables: TwinTables) -> bool:
-        return digest_of(tables, self._side) == self._record.definition
+        """Whether a replica has its own definition of before the statement."""
+        definition = tables.on(self._side).definition
+        recorded = self._record.definitions.get(tables.replica.name)
+        if recorded is not None:
+            return digest_of(definition) == recorded
+        # Of a replica that the record does not know, only the storage policy differs from the executing one.
+        policy = policy_of(self.executor.on(self._side).definition)
+        return digest_of(with_policy(definition, policy)) == self._record.definition
 
     def _is_even(self, every: Sequence[TwinTables]) -> bool:
-        return len({digest_of(each, self._side) for each in every}) == 1
+        """Whether the replicas have the same definition, each with its own storage policy.
+
+        A statement that changes the policy begins only if all replicas have the same one.
+        """
+        definitions = {each.on(self._side).definition for each in every}
+        if changes_policy(self._record.statement):
+            return len(definitions) == 1
+        return len(set(map(shared_definition, definitions))) == 1
 
     def _has_recorded_blocks(self, tables: TwinTables) -> bool:
         current = self._shard.servers.blocks(tables, self._side)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...envelope import Envelope
@@ -52,6 +53,7 @@ _RECORD = Record(
         "begun": _SIDES,
         "done": _SIDES,
     },
+    {"definitions": mapping_of(TEXT)},
     remedy=_REMEDY,
 )
 
@@ -68,7 +70,7 @@ class AlterRecord(NamedTuple):
     """Ensemble and path of the hot table, as in `TwinTable.place`."""
     cold: str
     definition: str
-    """Digest of the definition of both tables before the statement."""
+    """Digest of the definition of both tables of ``replica`` before the statement."""
     blocks: Mapping[Side, Mapping[str, int]]
     """For DROP and REPLACE: partition → the highest block number of its parts in each table."""
     mutations: Mapping[Side, str]
@@ -81,12 +83,16 @@ class AlterRecord(NamedTuple):
     """The tables on which the statement was executed, or was about to be."""
     done: tuple[Side, ...] = ()
     """The tables on which the statement took effect, on every replica."""
+    definitions: Mapping[str, str] = MappingProxyType({})
+    """Replica → digest of the definition of both tables before the statement; records of the code before
+    have none."""
 
     def encode(self) -> bytes:
         """Return the data for the znode of the record."""
         fields: dict[str, Any] = {**self.statement._asdict(), **self._asdict()}
         del fields["statement"]
         fields["kind"] = self.statement.kind.value
+        fields["definitions"] = dict(self.definitions)
         for name in ("blocks", "mutations"):
             fields[name] = {side.value: each for side, each in fields[name].items()}
         for name in ("begun", "done"):

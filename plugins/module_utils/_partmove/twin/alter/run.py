@@ -20,6 +20,7 @@ from ..move.record import Records
 from ..move.servers import read_replicas
 from ..move.tables import Side, TwinTables
 from .leaving import lacking_before
+from .policy import changes_policy, different_policies
 from .reading import dropped_first, planned_creations, preparing_statements
 from .record import MOST_BYTES, AlterRecord, AlterRecords, StoredAlter
 from .servers import AlterServers
@@ -121,6 +122,14 @@ class AlterRun:
                 f"{self._path}: the table is in the auxiliary ensemble since table_move",
                 remedy="Bring it back with table_move, or RENAME both tables under a hold (twin_hold)",
             )
+        different = different_policies(every, Side.HOT) if changes_policy(statement) else ""
+        if different:
+            raise PartMoveError(
+                f"{self._path}: {different}, and a server may refuse the new storage policy after another"
+                " server has taken it",
+                remedy="Place a hold with twin_hold, execute the statement on both tables of each replica"
+                " that is to change, and remove the hold",
+            )
         record = self._record_of(shard, statement, every)
         if len(record.encode()) > MOST_BYTES:
             raise PartMoveError(
@@ -168,11 +177,12 @@ class AlterRun:
             first.replica.name,
             first.hot.place,
             first.cold.place,
-            digest_of(first, Side.HOT),
+            digest_of(first.hot.definition),
             {side: self._blocks(shard, statement, every, side) for side in Side},
             {side: max(each, default="") for side, each in mutations.items()},
             {each.replica.name: dropped_first(shard, each, statement) for each in every},
             lacking_before(shard, every) if statement.is_delete else (),
+            definitions={each.replica.name: digest_of(each.hot.definition) for each in every},
         )
 
     def _blocks(

@@ -19,7 +19,7 @@ from ...lease.lease import (
     Lease,
 )
 from ...tree.ports import Clock, ZnodeStore
-from ..move.tables import Side, TwinReplica, TwinTables
+from ..move.tables import TwinReplica, TwinTables
 from .servers import AlterServers
 
 _FIRST_POLL, _LAST_POLL = 0.1, 5.0
@@ -95,6 +95,6 @@ class AlterShard(NamedTuple):
             )
 
 
-def digest_of(tables: TwinTables, side: Side) -> str:
+def digest_of(definition: str) -> str:
     """Return a digest of the definition of a table, for comparisons."""
-    return sha256(tables.on(side).definition.encode()).hexdigest()
+    return sha256(definition.encode()).hexdigest()

@@ -102,7 +102,8 @@ class AlterSteps:
             if not self._outlasted(effect):
                 raise self._not_done(side, effect.failure() or error.message) from None
         if not self._shard.wait_until(effect.is_settled):
-            raise self._not_done(side, effect.failure() or "it has not taken effect on every replica")
+            reason = effect.failure() or effect.other_policy()
+            raise self._not_done(side, reason or "it has not taken effect on every replica")
 
     def _outlasted(self, effect: Effect) -> bool:
         """Return whether a statement took effect that ended without an answer."""

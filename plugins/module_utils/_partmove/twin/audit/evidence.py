@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from ...lease.bars import Hold
 from ..ledger.entry import LedgerEntry, TwinPair
+from ..ledger.identity import UNKNOWN_BIRTHS, Births
 from ..ledger.ledger import TwinLedger
 from ..ledger.servers import Identities, LedgerServers, LostFacts
 from ..move.record import TwinRecord
@@ -63,6 +64,8 @@ class LedgerRead(NamedTuple):
     """Why the ledger is unreadable; empty if it is not."""
     identities: Identities = MappingProxyType({})
     """Replica → the UUIDs of its tables; of the replicas whose server answered."""
+    births: Births = UNKNOWN_BIRTHS
+    """When the znodes of the tables were created; only read if the UUIDs are others than those of then."""
     lost: LostFacts | None = None
     """None if the twin has everything that the ledger lists."""
 

@@ -98,14 +98,16 @@ _TEXTS = {
     ),
     TwinKind.TWIN_REPLACED: Texts(
         "the twin is another table than the twin of the ledger",
-        "Keep both tables. RENAME the twin of the ledger back to its name, UNDROP it, or copy its rows from a"
-        " backup into the twin, and run twin_ledger with the state entered, which compares all rows."
-        f" {_BY_HAND}",
+        "Keep both tables. If all replicas were replaced, run twin_ledger with the state entered: it accepts"
+        " the twin that has the rows, and changes no table. Else RENAME the twin of the ledger back to its"
+        " name, or UNDROP it. Only if the twin certainly lacks rows, copy these from a backup into the twin,"
+        f" and run twin_ledger with the state entered. {_BY_HAND}",
     ),
     TwinKind.TABLE_REPLACED: Texts(
         "the table is another one than the table of the ledger, and the twin has rows of the former table",
-        "Decide whether the rows of the twin belong to the new table. If so, run twin_ledger with the state"
-        " entered. Else RENAME the twin to a name that no reading table has, and run twin_ledger with the"
+        "If all replicas were replaced, it is the same table: run twin_ledger with the state entered. Else"
+        " decide whether the rows of the twin belong to the new table. If so, run twin_ledger with the state"
+        " entered. If not, RENAME the twin to a name that no reading table has, and run twin_ledger with the"
         " state dropped",
     ),
     TwinKind.UNKNOWN: Texts(

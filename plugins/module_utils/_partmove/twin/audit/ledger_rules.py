@@ -47,11 +47,11 @@ def judge_twin(read: TwinShardRead) -> tuple[TwinKind, str] | None:
         cold, partitions = ledger.pair.cold, count_of(len(ledger.entries), "partition")
         reason = f"{partitions} should be in {cold.name} at {cold.place}{found_as(cold, ledger.identities)}"
         return TwinKind.TWIN_GONE, reason
-    now = pair_of([_tables_of(each) for each in read.pairs if each.cold], ledger.identities)
+    now = pair_of([_tables_of(each) for each in read.pairs if each.cold], ledger.identities, ledger.births)
     reason = replaced_twin(ledger.pair, now, ledger.identities)
     if reason:
         return TwinKind.TWIN_REPLACED, reason
-    now = pair_of([_tables_of(each) for each in read.pairs], ledger.identities)
+    now = pair_of([_tables_of(each) for each in read.pairs], ledger.identities, ledger.births)
     reason = replaced_table(ledger.pair, now, ledger.identities)
     return (TwinKind.TABLE_REPLACED, reason) if reason else None
 

@@ -20,7 +20,7 @@ from ...tree.ports import Clock, ZnodeStore
 from ...zip_strict import zip_strict
 from ..ledger.blocks import read_hot_blocks
 from ..ledger.compare import missing_of
-from ..ledger.identity import known_uuids
+from ..ledger.identity import known_uuids, read_births
 from ..ledger.ledger import path_of_ledger, read_ledger
 from ..ledger.servers import read_lost_facts
 from ..move.record import Records
@@ -35,6 +35,8 @@ from .evidence import (
     TwinWitnesses,
     UnfinishedAlter,
 )
+from .kind import TwinKind
+from .ledger_rules import judge_twin
 
 _QUERY_BATCH = 500
 """How many partitions one query asks a server about, which bounds the size of queries."""
@@ -126,7 +128,21 @@ class TwinReader:
             }
         except PartMoveError as error:
             return read._replace(problem=str(error))
-        return read._replace(ledger=read.ledger._replace(identities=identities))
+        return self._with_births(read._replace(ledger=read.ledger._replace(identities=identities)))
+
+    def _with_births(self, read: TwinShardRead) -> TwinShardRead:
+        """Return the read with the births of the tables, if their UUIDs are not those of the ledger."""
+        judged = judge_twin(read)
+        if judged is None or judged[0] not in (TwinKind.TWIN_REPLACED, TwinKind.TABLE_REPLACED):
+            return read
+        tables = [
+            TwinTables(each.replica, each.server, each.hot, each.cold) for each in read.pairs if each.cold
+        ]
+        try:
+            births = read_births(self._hot, read.shard_path, self._servers, tables)
+        except PartMoveError as error:
+            return read._replace(problem=str(error))
+        return read._replace(ledger=read.ledger._replace(births=births))
 
     def _record_znodes(self, shard_path: str) -> dict[str, RecordZnode]:
         """Map partition ids to the znodes at the paths of records, invalid records included."""

@@ -76,14 +76,18 @@ def _former_twin(work: LedgerWork, pair: TwinPair) -> str:
         for each in work.case.pairs
         if (uuid := work.case.identities.get(each.replica.name, {}).get(str(each.hot), ""))
     }
-    if pair.hot.is_replaced_by(hot) or _has_former_twin(work, pair.cold):
+    now = pair.hot._replace(uuids=hot, born=work.case.births.hot)
+    if pair.hot.is_replaced_by(now) or _has_former_twin(work, pair.cold):
         return ""
     return found_as(pair.cold, work.case.identities)
 
 
 def _has_former_twin(work: LedgerWork, cold: TablePlace) -> bool:
     now = work.case.now
-    return now is not None and bool(set(now.cold.uuids.values()) & set(cold.uuids.values()))
+    if now is None:
+        return False
+    has_uuid = bool(set(now.cold.uuids.values()) & set(cold.uuids.values()))
+    return has_uuid or (cold.born is not None and cold.born == now.cold.born)
 
 
 def _changes(work: LedgerWork, pair: TwinPair, partition_ids: Sequence[str]) -> dict[str, LedgerEntry | None]:
@@ -95,11 +99,14 @@ def _changes(work: LedgerWork, pair: TwinPair, partition_ids: Sequence[str]) -> 
         entry = work.entries[each]
         missing = missing_of(entry, parts.cold, each, work.case.tables[0].cold.definition)
         folders = _folders(entry, parts, each, facts)
-        if not missing:
+        if other and parts.cold:
+            work.refuse(each, other, "Run twin_ledger with the state entered, which compares all rows")
+        elif not missing:
             work.refuse(
                 each,
                 "the twin has all that the ledger lists",
-                "Drop the partition from the twin first: ALTER TABLE … DROP PARTITION ID",
+                "Do nothing: the partition is whole, and only one that was dropped from the twin leaves the"
+                " ledger",
             )
         elif folders and not has_as_many_rows(entry, parts.cold):
             work.refuse(
@@ -107,8 +114,6 @@ def _changes(work: LedgerWork, pair: TwinPair, partition_ids: Sequence[str]) -> 
                 f"{missing}; detached/ of the twin has {first_few(folders)}",
                 "Attach these parts, or delete their folders only if nobody needs the rows",
             )
-        elif other and parts.cold:
-            work.refuse(each, other, "Run twin_ledger with the state entered, which compares all rows")
         else:
             blocks = Blocks(facts.hot_blocks.get(each, 0), (facts.cold_blocks or {}).get(each, 0))
             changes[each] = entry_of(parts.cold, each, blocks) if parts.cold else None

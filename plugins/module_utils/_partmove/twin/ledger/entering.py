@@ -16,13 +16,25 @@ from ...text import first_few
 from ..move.tables import PartsOf, Side
 from .compare import Blocks, entry_of, has_same_contents, missing_of
 from .entry import LedgerEntry
-from .identity import found_as, replaced_twin
+from .identity import found_as, replaced_twin, was_there
 from .ledger import Changes
 from .retention import is_retention, uncovered_folders
 from .servers import LostFacts
 from .work import WHOLE_TABLE, LedgerWork, in_batches, small_changes
 
 _AUDIT = "Run twin_audit_info, and follow the remedy of its finding; run again once the audit is consistent"
+
+_OTHER = (
+    "Drop nothing, and copy nothing while the twin has the rows. If the twin of the ledger is under another"
+    " name or was dropped, RENAME it back, or UNDROP it. If the twin certainly lacks rows, copy these from a"
+    " backup, and run again"
+)
+_HIDDEN = (
+    "Drop nothing and copy nothing. If all replicas were replaced, only the auxiliary ensemble shows that the"
+    " twin is the same. Let a server show it: give the user the right to read system.zookeeper, or upgrade"
+    " the server of a replica to ClickHouse 25.8 or later. Then run again. Else RENAME the twin of the ledger"
+    " back, or UNDROP it"
+)
 
 
 def enter(work: LedgerWork) -> Iterator[Changes]:
@@ -65,12 +77,25 @@ def _refuse_other_twin(work: LedgerWork) -> bool:
     if ledger is None or case.now is None:
         return False
     other = replaced_twin(ledger.pair, case.now, case.identities)
-    if other:
-        for batch in in_batches(list(work.entries)):
-            for each, parts in work.even_parts(batch):
-                if not has_same_contents(work.entries[each], parts.cold):
-                    work.refuse(each, f"{other}, and its rows are not equal", _AUDIT)
-    return bool(other and work.outcome.refused)
+    if not other:
+        return False
+    may_be_same = was_there(case.now, ledger.pair, ledger.written)
+    remedy = _OTHER if case.now.cold.born else _HIDDEN
+    for batch in in_batches(list(work.entries)):
+        facts = work.lost_facts(batch) if may_be_same else None
+        for each, parts in work.even_parts(batch):
+            is_same = has_same_contents(work.entries[each], parts.cold)
+            if not is_same and not (facts and _is_whole(work, each, parts, facts)):
+                work.refuse(each, f"{other}, and its rows are not equal", remedy)
+    return bool(work.outcome.refused)
+
+
+def _is_whole(work: LedgerWork, partition_id: str, parts: PartsOf, facts: LostFacts) -> bool:
+    """Whether the twin has all blocks of the entry, and its ensemble every block number of then."""
+    entry, blocks = work.entries[partition_id], facts.cold_blocks
+    if blocks is None or blocks.get(partition_id, 0) < entry.cold_blocks:
+        return False
+    return not missing_of(entry, parts.cold, partition_id, work.case.tables[0].cold.definition)
 
 
 def _changes(work: LedgerWork, partition_ids: Sequence[str]) -> dict[str, LedgerEntry | None]:

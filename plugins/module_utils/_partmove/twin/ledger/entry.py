@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...envelope import Envelope
 from ...records import COUNT, TEXT, WHOLE_NUMBER, FieldType, InvalidValue, Record, mapping_of
@@ -65,6 +65,18 @@ class LedgerEntry(NamedTuple):
         return [self.rows, ranges, self.mutation, digests, self.cold_blocks, self.hot_blocks]
 
 
+class Birth(NamedTuple):
+    """When the znodes of a replicated table were created in its ensemble.
+
+    Both are of the znode ``log``. A server creates it in one transaction with the znode of the table, and
+    removes it with the last replica. So these values stay while replicas come and go.
+    """
+
+    czxid: int
+    ctime: int
+    """In seconds since 1970, by the clock of the ensemble."""
+
+
 class TablePlace(NamedTuple):
     """One of the two tables when the ledger was written."""
 
@@ -74,10 +86,24 @@ class TablePlace(NamedTuple):
     """Ensemble and path, as in `TwinTable.place`."""
     uuids: Mapping[str, str]
     """Replica → UUID of the table on its server; without replicas whose server keeps no UUIDs."""
+    born: Birth | None = None
+    """None if it was not known when the ledger was written."""
 
-    def is_replaced_by(self, uuids: Mapping[str, str]) -> bool:
-        """Whether the table of today is certainly another one: no replica still has its UUID."""
-        return bool(self.uuids and uuids) and not set(self.uuids.values()) & set(uuids.values())
+    def is_replaced_by(self, now: TablePlace) -> bool:
+        """Whether the table of today is another one, or may be.
+
+        It is the same one if a replica still has its UUID, or if its znodes are those of then: every replica
+        may have been replaced.
+        """
+        if not (self.uuids and now.uuids) or set(self.uuids.values()) & set(now.uuids.values()):
+            return False
+        return self.born is None or self.born != now.born
+
+    @property
+    def as_json(self) -> dict[str, object]:
+        """The fields for the head of a ledger."""
+        fields: dict[str, object] = {"name": self.name, "place": self.place, "uuids": self.uuids}
+        return fields if self.born is None else {**fields, "born": self.born._asdict()}
 
 
 class TwinPair(NamedTuple):
@@ -88,8 +114,7 @@ class TwinPair(NamedTuple):
 
     def encode(self) -> bytes:
         """Return the data for the head of the ledger."""
-        fields = {side: table._asdict() for side, table in self._asdict().items()}
-        return _encoded(_HEAD, fields)
+        return _encoded(_HEAD, {"hot": self.hot.as_json, "cold": self.cold.as_json})
 
 
 Entries = Mapping[str, LedgerEntry]
@@ -130,7 +155,8 @@ def _entry(value: object) -> LedgerEntry:
 
 
 _ENTRIES = Record({"entries": mapping_of(FieldType(_entry, "a list of six values"))}, remedy=_REMEDY)
-_TABLE = Record({"name": TEXT, "place": TEXT, "uuids": mapping_of(TEXT)})
+_BIRTH = Record({"czxid": COUNT, "ctime": COUNT})
+_TABLE = Record({"name": TEXT, "place": TEXT, "uuids": mapping_of(TEXT)}, {"born": _BIRTH})
 _PAIR = Record({"hot": _TABLE, "cold": _TABLE}, remedy=_REMEDY)
 
 
@@ -145,4 +171,11 @@ def parse_head(znode: Znode) -> TwinPair:
     """Parse the head of a ledger. Raises FormatError."""
     where = f"The data of {znode.path}"
     fields = _PAIR.read(_HEAD.parsed(znode.data, where), where)
-    return TwinPair(TablePlace(**fields["hot"]), TablePlace(**fields["cold"]))
+    return TwinPair(_table_place(fields["hot"]), _table_place(fields["cold"]))
+
+
+def _table_place(fields: Mapping[str, Any]) -> TablePlace:
+    born = fields.get("born")
+    return TablePlace(
+        fields["name"], fields["place"], fields["uuids"], None if born is None else Birth(**born)
+    )

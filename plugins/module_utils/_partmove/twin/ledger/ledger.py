@@ -54,6 +54,8 @@ class TwinLedger(NamedTuple):
     """Data version of the head."""
     pair: TwinPair
     pages: tuple[LedgerPage, ...]
+    written: float = 0.0
+    """When the head was written, in seconds since 1970 by the clock of hot; 0 after a change by this run."""
 
     @property
     def entries(self) -> dict[str, LedgerEntry]:
@@ -101,7 +103,8 @@ def read_ledger(hot: ZnodeReader, root: str, shard_path: str) -> TwinLedger | No
         for znode in hot.read([f"{path}/{name}" for name in names])
         if znode is not None
     ]
-    ledger = TwinLedger(path, head.stat.version, parse_head(head), tuple(pages))
+    written = head.stat.mtime / 1000
+    ledger = TwinLedger(path, head.stat.version, parse_head(head), tuple(pages), written)
     if sum(len(page.entries) for page in pages) != len(ledger.entries):
         raise FormatError(
             f"Two pages of {path} have the same partition",

@@ -25,7 +25,7 @@ from ..move.tables import PartsOf, Side, TwinTables
 from .blocks import read_hot_blocks
 from .compare import Blocks, entry_of, missing_of, with_loss
 from .entry import LedgerEntry
-from .identity import pair_of, read_identities, replaced_table, replaced_twin
+from .identity import pair_of, read_births, read_identities, replaced_table, replaced_twin
 from .ledger import LedgerChange, OpenLedger
 from .retention import is_retention
 from .servers import FactServers, read_lost_facts
@@ -53,13 +53,17 @@ class MoveLedger:
         ledger = self._open.ledger
         known = None if ledger is None else ledger.pair
         identities = read_identities(servers, tables, known)
-        self._pair = pair_of(tables, identities)
+        births = read_births(hot, shard_path, servers, tables)
+        self._pair = pair_of(tables, identities, births, known)
         self._problem = ""
         """Why no partition may be moved; "" if the ledger is about these tables."""
         if known is not None:
             self._problem = replaced_twin(known, self._pair, identities) or replaced_table(
                 known, self._pair, identities
             )
+            if self._problem:
+                # A run that finishes a move must not make the ledger one of the other table.
+                self._pair = known
         self._entries = self._open.entries
         self._change: LedgerChange | None = None
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from ..move.tables import PartsOf, Side, TwinReplica, TwinTable, TwinTables
+from .entry import Birth
 
 Identities = Mapping[str, Mapping[str, str]]
 """Replica → database and name of a table → its UUID."""
@@ -61,6 +62,12 @@ class FactServers(Protocol):
 
     def set_aside(self, tables: TwinTables) -> Mapping[str, Sequence[SetAside]]:
         """Map partition ids to the folders in ``detached/`` of the twin, whoever moved them there."""
+
+    def cold_birth(self, tables: TwinTables) -> Birth | None:
+        """Return when the znodes of the twin were created, as its ensemble shows to the server.
+
+        None if the server does not show them: by its version, by the rights of the user, or for lack of them.
+        """
 
     def cold_blocks(self, tables: TwinTables) -> Mapping[str, int] | None:
         """Map partition ids to the number of block numbers that the twin has allocated, ever.

@@ -18,13 +18,14 @@ from ...journal.port import Journal
 from ...lease.held_lease import Leases
 from ...lease.lease import Lease
 from ...tree.ports import ZnodeStore
+from ...zip_strict import zip_strict
 from ..move.gates import placement_problem, readiness_problem, refuse_uneven
 from ..move.record import Records
 from ..move.servers import read_replicas
 from ..move.tables import PartsOf, TwinTables
 from .blocks import read_hot_blocks
 from .entry import LedgerEntry, TwinPair
-from .identity import pair_of, read_identities
+from .identity import Births, pair_of, read_births, read_identities
 from .ledger import MOST_CHANGES, Changes, OpenLedger
 from .servers import Identities, LedgerServers, LostFacts, TablesOfReplica, read_lost_facts
 
@@ -74,6 +75,8 @@ class LedgerCase(NamedTuple):
     identities: Identities
     now: TwinPair | None
     """Both tables as of now; None unless every replica has both tables."""
+    births: Births
+    """When the znodes of the tables were created."""
 
 
 Decide = Callable[["LedgerWork"], Iterator[Changes]]
@@ -101,8 +104,10 @@ class LedgerWork:
         known = None if self.open.ledger is None else self.open.ledger.pair
         tables = [TwinTables(each.replica, each.server, each.hot, each.cold or each.hot) for each in pairs]
         identities = read_identities(servers, tables, known)
-        if not all(each.cold for each in pairs):
-            return LedgerCase(pairs, (), identities, None)
+        both = [each for each, pair in zip_strict(tables, pairs) if pair.cold]
+        births = read_births(self.context.hot, path, servers, both)
+        if len(both) < len(pairs):
+            return LedgerCase(pairs, (), identities, None, births)
         for each in tables:
             problem = placement_problem(path, each, tables[0]) or readiness_problem(each, len(tables))
             if problem:
@@ -110,7 +115,7 @@ class LedgerWork:
                     f"{each.server}: {problem}",
                     remedy="See that every replica has both tables, runs and has its sessions, and run again",
                 )
-        return LedgerCase(pairs, tables, identities, pair_of(tables, identities))
+        return LedgerCase(pairs, tables, identities, pair_of(tables, identities, births, known), births)
 
     def refuse(self, partition: str, reason: str, remedy: str) -> None:
         """Note that a partition is refused."""

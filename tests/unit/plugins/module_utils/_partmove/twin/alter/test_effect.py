@@ -6,12 +6,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars import Bar, path_of_bar
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.statement import truncate
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side, TwinTables
 from support.memory.alters import AlterBench
+from support.memory.twins import PATH
 
 UPDATE = "UPDATE v = v + 1 WHERE 1"
 
@@ -85,3 +90,66 @@ def test_a_failing_mutation_is_named() -> None:
     bench.servers.failing, bench.servers.silent = "", {}
     bench.run(None)
     assert [bench.servers.of[side].updates for side in Side] == [1, 1]
+
+
+def with_policies(tables: TwinTables) -> TwinTables:
+    """Give each replica a storage policy of its own."""
+    end = f" SETTINGS storage_policy = 'of {tables.replica.name}'"
+    hot, cold = (
+        each._replace(definition=each.definition.rstrip() + end) for each in (tables.hot, tables.cold)
+    )
+    return tables._replace(hot=hot, cold=cold)
+
+
+def forget_definitions(bench: AlterBench) -> None:
+    """Have the record that the code before would have written."""
+    store, path = bench.hot.open(), path_of_bar("/partmove", Bar.ALTER, PATH)
+    (znode,) = store.read([path])
+    if znode is not None:
+        fields = json.loads(znode.data)
+        del fields["definitions"]
+        store.commit([(SetData(path, json.dumps(fields).encode(), znode.stat.version),)])
+    store.expire()
+
+
+@pytest.mark.parametrize("text", ["ADD COLUMN more UInt8", "MODIFY COMMENT 'c'"])
+@pytest.mark.parametrize("is_old", [False, True])
+def test_replicas_with_their_own_policies_end_alike_wherever_a_run_is_killed(text: str, is_old: bool) -> None:
+    moment, is_killed = 0, True
+    while is_killed:
+        bench = AlterBench()
+        bench.servers.alter = with_policies
+        is_killed = bench.run_killed(text, moment)
+        if is_old:
+            forget_definitions(bench)
+        if bench.is_recorded or not bench.servers.executed:
+            bench.run(text)
+        assert not bench.is_recorded
+        for side in Side:
+            table = bench.servers.of[side]
+            assert table.columns.count("more") == ("COLUMN" in text)
+            assert set(table.of_replica.values()) == {"'c'" if "COMMENT" in text else ""}
+        moment += 1
+    assert moment > 10
+
+
+def test_a_policy_for_replicas_with_their_own_ones_is_refused() -> None:
+    bench = AlterBench()
+    bench.servers.alter = with_policies
+    with pytest.raises(PartMoveError, match="and a server may refuse the new storage policy") as caught:
+        bench.run("MODIFY SETTING storage_policy = 'x'")
+    assert "twin_hold" in caught.value.remedy
+    assert (bench.servers.executed, bench.is_recorded) == ([], False)
+
+
+def test_a_policy_that_a_replica_has_not_got_is_named() -> None:
+    """As of a run of the code before, which began such a statement."""
+    bench = AlterBench()
+    bench.run_killed_at("MODIFY SETTING storage_policy = 'x'", HOT, given=False)
+    assert bench.is_recorded
+    bench.servers.alter = with_policies
+    with pytest.raises(
+        PartMoveError, match="has storage_policy = 'of r1' on server of r1, and storage_policy"
+    ):
+        bench.run(None)
+    assert bench.is_recorded

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
@@ -43,6 +45,7 @@ RECORD = AlterRecord(
     ("p4",),
     (Side.HOT,),
     (),
+    {"r1": "digest", "r2": "other"},
 )
 
 
@@ -97,3 +100,9 @@ def test_an_unknown_record_is_refused() -> None:
     for data in (b"", b"{}", RECORD.encode().replace(b'"structure"', b'"other"')):
         with pytest.raises(FormatError):
             parse_record(data, "/a")
+
+
+def test_a_record_of_the_code_before_is_read() -> None:
+    fields = json.loads(RECORD.encode())
+    del fields["definitions"]
+    assert parse_record(json.dumps(fields).encode(), "/the/path") == RECORD._replace(definitions={})

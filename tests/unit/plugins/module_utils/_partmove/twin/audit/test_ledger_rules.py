@@ -15,6 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.audit import TwinAudit
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.verdict import TwinVerdict
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.entry import Birth
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.ledger import path_of_ledger
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.servers import SetAside
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import (
@@ -180,6 +181,22 @@ def test_another_twin_and_another_table_are_reported(scene: Scene) -> None:
     assert scene.kinds() == {"": TwinKind.TABLE_REPLACED, DAY: TwinKind.COLD}
     scene.witnesses.uuids = {"db.hits": "hot", "db.hits_cold": "cold"}
     assert scene.kinds() == {DAY: TwinKind.COLD}
+
+
+def test_replaced_replicas_are_consistent(scene: Scene) -> None:
+    scene.bench._create(scene.bench.hot.open(), f"{PATH}/log", b"")
+    entered(scene.bench, scene.witnesses, with_births=True)
+    scene.witnesses.uuids = {"db.hits": "new", "db.hits_cold": "new"}
+    assert scene.kinds() == {DAY: TwinKind.COLD}
+    scene.witnesses.births = {"r2": None}
+    assert scene.kinds() == {DAY: TwinKind.COLD}
+    for other in (Birth(8, 900_000), None):
+        scene.witnesses.births = {"r1": other, "r2": other}
+        assert scene.kinds() == {"": TwinKind.TWIN_REPLACED, DAY: TwinKind.COLD}
+    scene.witnesses.births = {}
+    remove(scene.bench, f"{PATH}/log")
+    scene.bench._create(scene.bench.hot.open(), f"{PATH}/log", b"")
+    assert scene.kinds() == {"": TwinKind.TABLE_REPLACED, DAY: TwinKind.COLD}
 
 
 def test_a_ledger_of_a_table_that_is_gone_is_reported(scene: Scene) -> None:

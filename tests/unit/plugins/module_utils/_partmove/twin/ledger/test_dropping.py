@@ -132,3 +132,13 @@ def test_a_partition_between_the_tables_is_refused(ground: Ground) -> None:
 def test_an_uneven_partition_is_refused(ground: Ground) -> None:
     ground.cold.late_on_r2 = {key(2, 2, 0)}
     assert "has not the same part" in ground.refused()[DAY]
+
+
+def test_nobody_is_told_to_drop_what_is_whole(ground: Ground) -> None:
+    assert "DROP" not in ground.drop().refused[DAY].remedy
+    # By its UUIDs it may be another twin.
+    ground.witnesses.uuids["db.hits_cold"] = "new"
+    assert "no replica's db.hits_cold has the UUID" in ground.refused()[DAY]
+    assert ground.drop().refused[DAY].remedy == (
+        "Run twin_ledger with the state entered, which compares all rows"
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.entering import enter
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.entry import Birth
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.servers import SetAside
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.work import (
     WHOLE_TABLE,
@@ -42,6 +43,11 @@ class Ground:
         outcome = self.enter()
         assert entries_of(self.bench) == before
         return {each: why.reason for each, why in outcome.refused.items()}
+
+    def replace_twin(self, born: Birth | None) -> None:
+        """No replica has the UUID of the ledger any more."""
+        self.witnesses.uuids["db.hits_cold"] = "new"
+        self.witnesses.born = born
 
 
 @pytest.fixture
@@ -120,12 +126,51 @@ def test_an_uneven_partition_is_refused(ground: Ground) -> None:
 
 def test_another_twin_needs_the_same_rows(ground: Ground) -> None:
     ground.enter()
-    ground.witnesses.uuids["db.hits_cold"] = "new"
+    ground.replace_twin(Birth(8, 900_000))
     ground.cold.parts = {key(1, 2, 1): ("a", "b", "c")}
     assert ground.refused()[DAY].endswith("and its rows are not equal")
     ground.cold.parts = {key(8, 8, 0): ("c",), key(9, 9, 0): ("a", "b")}
     assert list(ground.enter().entered) == [DAY]
     assert head_of(ground.bench).cold.uuids["r1"] == "new-r1"
+
+
+def test_a_twin_whose_replicas_were_all_replaced_is_entered(ground: Ground) -> None:
+    ground.enter()
+    ground.replace_twin(ground.witnesses.born)
+    ground.cold.parts = {key(1, 2, 1): ("a", "b", "c")}
+    assert list(ground.enter().entered) == [DAY]
+    assert head_of(ground.bench).cold.uuids["r1"] == "new-r1"
+    del ground.cold.parts[key(1, 2, 1)]
+    assert "no part has the blocks" in ground.refused()[DAY]
+
+
+def test_an_older_twin_is_entered_if_it_is_whole(ground: Ground) -> None:
+    """As of the code before, or of servers that did not show the ensemble."""
+    born, ground.witnesses.born = ground.witnesses.born, None
+    ground.enter()
+    ground.replace_twin(None)
+    ground.cold.parts = {key(1, 2, 1): ("a", "b", "c")}
+    remedy = ground.enter().refused[DAY].remedy
+    assert remedy.startswith("Drop nothing and copy nothing. If all replicas were replaced")
+    ground.witnesses.born = Birth(7, 10**10)
+    assert ground.refused()[DAY].endswith("and its rows are not equal")
+    ground.witnesses.born = born
+    for blocks in (None, {}, {DAY: 2}):
+        ground.witnesses.cold = blocks
+        assert ground.refused()[DAY].endswith("and its rows are not equal")
+    ground.witnesses.cold = {DAY: 3}
+    assert list(ground.enter().entered) == [DAY]
+    head = head_of(ground.bench)
+    assert (head.cold.uuids["r1"], head.cold.born) == ("new-r1", born)
+
+
+def test_an_older_twin_that_lacks_rows_is_refused(ground: Ground) -> None:
+    born, ground.witnesses.born = ground.witnesses.born, None
+    ground.enter()
+    ground.replace_twin(born)
+    ground.cold.parts = {key(1, 1, 0): ("a", "b")}
+    assert ground.refused()[DAY].endswith("and its rows are not equal")
+    assert head_of(ground.bench).cold.uuids["r1"] == "cold-r1"
 
 
 def test_another_table_is_accepted_by_the_command(ground: Ground) -> None:

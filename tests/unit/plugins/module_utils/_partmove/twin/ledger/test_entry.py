@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.entry import (
+    Birth,
     BlockRange,
     LedgerEntry,
     TablePlace,
@@ -24,7 +25,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledge
 
 ENTRY = LedgerEntry(12, (BlockRange(0, 2), BlockRange(5, 5, 1_700_000_000)), 7, "0a1b2c", "3d4e5f", 6, 4)
 PAIR = TwinPair(
-    TablePlace("db.hits", "default:/hits", {"r1": "u1"}), TablePlace("db.hits_cold", "cold:/hits", {})
+    TablePlace("db.hits", "default:/hits", {"r1": "u1"}, Birth(7, 1_600_000_000)),
+    TablePlace("db.hits_cold", "cold:/hits", {}),
 )
 
 
@@ -39,6 +41,17 @@ def test_a_page_is_read_as_written() -> None:
 
 def test_a_head_is_read_as_written() -> None:
     assert parse_head(znode(PAIR.encode())) == PAIR
+
+
+def test_a_head_without_births_is_read() -> None:
+    data = (
+        b'{"format":"olap.partmove/twin-ledger","version":1,'
+        b'"hot":{"name":"db.hits","place":"default:/hits","uuids":{"r1":"u1"}},'
+        b'"cold":{"name":"db.hits_cold","place":"cold:/hits","uuids":{}}}'
+    )
+    without = PAIR._replace(hot=PAIR.hot._replace(born=None))
+    assert parse_head(znode(data)) == without
+    assert without.encode() == data
 
 
 @pytest.mark.parametrize("text", ["5-", "-5", "1 2-x", "01", "3@", "1-2@x"])
@@ -66,11 +79,21 @@ def test_other_versions_are_refused() -> None:
 
 def test_a_table_is_replaced_only_if_no_replica_has_its_uuid() -> None:
     then = TablePlace("t", "p", {"r1": "u1", "r2": "u2"})
-    assert then.is_replaced_by({"r1": "u3", "r2": "u4"})
-    assert not then.is_replaced_by({"r1": "u3", "r2": "u2"})
-    assert not then.is_replaced_by({"r3": "u1"})
-    assert not then.is_replaced_by({})
-    assert not then._replace(uuids={}).is_replaced_by({"r1": "u1"})
+    assert then.is_replaced_by(then._replace(uuids={"r1": "u3", "r2": "u4"}))
+    assert not then.is_replaced_by(then._replace(uuids={"r1": "u3", "r2": "u2"}))
+    assert not then.is_replaced_by(then._replace(uuids={"r3": "u1"}))
+    assert not then.is_replaced_by(then._replace(uuids={}))
+    assert not then._replace(uuids={}).is_replaced_by(then)
+
+
+def test_a_table_with_the_znodes_of_then_is_not_replaced() -> None:
+    then = TablePlace("t", "p", {"r1": "u1"}, Birth(7, 100))
+    now = then._replace(uuids={"r3": "u3"})
+    assert not then.is_replaced_by(now)
+    for other in (None, Birth(8, 100), Birth(7, 101)):
+        assert then.is_replaced_by(now._replace(born=other))
+        assert then._replace(born=None).is_replaced_by(now._replace(born=other))
+        assert not then.is_replaced_by(then._replace(born=other))
 
 
 def test_an_entry_of_a_usual_partition_takes_about_50_bytes() -> None:

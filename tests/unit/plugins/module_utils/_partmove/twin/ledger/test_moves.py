@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease, LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Committed
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.entry import Birth
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.ledger import path_of_ledger
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.moves import (
     MoveLedger,
@@ -167,3 +168,17 @@ def test_an_exchange_closes_the_ledger(ground: Ground) -> None:
     close()
     assert ground.bench.hot.read([path_of_ledger("/partmove", PATH)]) == [None]
     close()
+
+
+@pytest.mark.parametrize("born", [Birth(7, 900_000), Birth(8, 900_000), None])
+def test_a_twin_whose_replicas_were_all_replaced_moves(ground: Ground, born: Birth | None) -> None:
+    ground.write(ground.open(), Side.COLD)
+    ground.witnesses.uuids["db.hits_cold"] = "new"
+    ground.witnesses.born = born
+    is_same = born == Birth(7, 900_000)
+    assert (ground.reason() == "") is is_same
+    ground.cold.add(("late",))
+    ground.write(ground.open(), Side.COLD)
+    # A run that finishes a move leaves the head: the audit still tells another twin.
+    assert head_of(ground.bench).cold.uuids["r1"] == ("new-r1" if is_same else "cold-r1")
+    assert (ground.reason() == "") is is_same
