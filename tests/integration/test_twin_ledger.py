@@ -191,7 +191,7 @@ def test_twin_created_again_with_other_rows_is_another_one(ground: LedgerGround)
     ground.shard.execute(ground.definition_of(ground.cold, f"cold:{ground.path}_cold"))
     for numbers in ((7, 8), (9,)):
         ground.insert_into(ground.cold, *numbers)
-    ground.insert_into(ground.cold, 10, 11, day=NEXT)
+    ground.insert_into(ground.cold, 10, day=NEXT)
     if not ground.has_uuids:
         assert {DAY: "lost", NEXT: "lost"}.items() <= ground.kinds().items()
         return

@@ -27,19 +27,19 @@ def read_parts(
     rows = client.rows(
         "SELECT table, partition_id, name, toString(rows), hash_of_all_files, hash_of_uncompressed_files,"
         " toString(bytes_on_disk), disk_name, toString(toUnixTimestamp(modification_time)),"
-        " toString(active)"
+        " toString(active), uncompressed_hash_of_compressed_files"
         f" FROM system.parts WHERE {names} AND {is_one_of('partition_id', partition_ids)}"
     )
     found: dict[tuple[str, str, bool], list[TwinPart]] = defaultdict(list)
-    for table, partition_id, name, count, files, data, size, disk, modified, active in rows:
+    for table, partition_id, name, count, files, plain, size, disk, modified, active, data in rows:
         is_active = bool(int(active))
-        if is_active and not (files and data):
+        if is_active and not (files and plain and data):
             raise PartMoveError(
                 f"{tables.server} does not report the hashes of part {name} of {table}",
                 remedy="Check whether the part is broken, and run again",
             )
-        content = PartContent(int(count), files.lower(), data.lower())
-        part = TwinPart(name, content, int(size), disk, float(modified))
+        content = PartContent(int(count), files.lower(), plain.lower())
+        part = TwinPart(name, content, int(size), disk, float(modified), data.lower())
         found[table, partition_id, is_active].append(part)
     hot, cold = tables.hot.name, tables.cold.name
 

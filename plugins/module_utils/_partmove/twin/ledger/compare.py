@@ -85,7 +85,11 @@ def _names_digest(parts: Parts) -> str:
 
 
 def _contents_digest(parts: Parts) -> str:
-    return _digest(f"{part.content.rows} {part.content.hash_of_uncompressed_files}" for part in parts)
+    return _digest(
+        f"{part.content.rows} {part.content.hash_of_uncompressed_files}"
+        f" {part.uncompressed_hash_of_compressed_files}"
+        for part in parts
+    )
 
 
 def has_same_contents(entry: LedgerEntry, parts: Parts) -> bool:

@@ -37,6 +37,7 @@ class PartContent(NamedTuple):
     hash_of_all_files: str
     """Both hashes are in lower-case hex."""
     hash_of_uncompressed_files: str
+    """Of files such as the primary index: other rows may have the same."""
 
 
 class TwinPart(NamedTuple):
@@ -48,6 +49,8 @@ class TwinPart(NamedTuple):
     disk: str = ""
     modified: float = 0.0
     """When the replica wrote or fetched the part, in seconds since 1970 by the clock of its server."""
+    uncompressed_hash_of_compressed_files: str = ""
+    """Of the data of the columns, whatever its compression; lower-case hex."""
 
 
 Parts = tuple[TwinPart, ...]
