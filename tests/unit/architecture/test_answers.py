@@ -53,7 +53,7 @@ def test_playbooks_ask_for_the_status_of_the_whole_answer() -> None:
         for path in (ROOT / "playbooks").rglob("*.yml")
         for request in requests_in(yaml.safe_load(path.read_text(encoding="utf-8")))
     ]
-    assert len(requests) == 2
+    assert len(requests) == 3
     for request in requests:
         assert request["url"].endswith("}}wait_end_of_query=1")
         assert "status_code" not in request
