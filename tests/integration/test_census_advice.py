@@ -19,6 +19,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.adv
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import Census, Places
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import judge
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.removal import (
+    DETACHED_DATABASES,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import Servers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.settings import CensusLimits
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
@@ -109,6 +112,13 @@ def test_only_what_no_server_has_is_dropped(start_modern: ModernShardMaker, tmp_
         assert "A detached table may have the znodes: own.parked on ClickHouse" in parked.evidence
 
         shard.execute("ATTACH TABLE own.parked")
+
+        # No system table has a detached database, so a statement never comes without the condition.
+        shard.execute("DETACH DATABASE own")
+        wait_for(lambda: "/t/parked" in deleting(advice_of(own, shard.servers)))
+        advice = [each for each in advice_of(own, shard.servers) if each.statements]
+        assert all(DETACHED_DATABASES in each.evidence for each in advice)
+        shard.execute("ATTACH DATABASE own")
         wait_for(lambda: deleting(advice_of(own, shard.servers)) == {"/t/left": drops})
         for statement in drops:
             second.execute(statement)
