@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 from .damage import DamagedFile
 from .folders import DataFolder, ZxidFile, list_files
@@ -48,7 +49,8 @@ def _newest_mtime(snapshots: tuple[ZxidFile, ...]) -> int:
     for snapshot in snapshots:
         try:
             with open_snapshot(snapshot.path) as scan:
-                return max(_MTIME.unpack_from(stored)[0] for *_znode, stored in scan.records())
+                mtimes: Iterator[int] = (_MTIME.unpack_from(each[3])[0] for each in scan.records())
+                return max(mtimes)
         except DamagedFile:
             # The inventory reports it, and refuses or skips it.
             continue
