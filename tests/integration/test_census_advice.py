@@ -91,6 +91,7 @@ def test_only_what_no_server_has_is_dropped(start_modern: ModernShardMaker, tmp_
         shard.execute("CREATE DATABASE own ENGINE = Atomic")
         for name in ("kept", "left", "parked"):
             create(shard.servers, f"own.{name}", f"/t/{name}")
+        create(shard.servers, "default.stays", "/t/stays")
         create([first], "own.inner", "/t/kept/replicas/inner")
         first.execute("INSERT INTO own.inner VALUES ('2024-01-01', 1)")
         leave_znodes(own, shard.servers, "own.left", "/t/left")
@@ -115,14 +116,14 @@ def test_only_what_no_server_has_is_dropped(start_modern: ModernShardMaker, tmp_
 
         # No system table has a detached database, so a statement never comes without the condition.
         shard.execute("DETACH DATABASE own")
-        wait_for(lambda: "/t/parked" in deleting(advice_of(own, shard.servers)))
+        wait_for(lambda: "/t/parked" in deleting(advice_of(own, shard.servers)), 30)
         advice = [each for each in advice_of(own, shard.servers) if each.statements]
         assert all(DETACHED_DATABASES in each.evidence for each in advice)
         shard.execute("ATTACH DATABASE own")
         wait_for(lambda: deleting(advice_of(own, shard.servers)) == {"/t/left": drops})
         for statement in drops:
             second.execute(statement)
-        assert sorted(taken(own).tables) == ["/t/kept", "/t/parked"]
+        assert sorted(taken(own).tables) == ["/t/kept", "/t/parked", "/t/stays"]
         first.execute("INSERT INTO own.inner VALUES ('2024-01-02', 1)")
         assert first.value("SELECT count() FROM own.inner") == 2
 

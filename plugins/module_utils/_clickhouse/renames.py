@@ -14,9 +14,10 @@ from .client import ClickHouseClient
 from .system_tables import columns_of
 
 _NEEDED = frozenset({"query_kind", "databases", "tables"})
-# RENAME DATABASE names no table. The word in another statement only makes more tables unknown.
+# RENAME DATABASE names no table, or the empty name (25.8). The word in another statement only makes more
+# tables unknown.
 _RENAMES = """
-    SELECT DISTINCT databases, tables, match(query, '(?i)\\bDATABASE\\b') AS is_of_databases
+    SELECT DISTINCT databases, tables, positionCaseInsensitive(query, 'DATABASE') > 0 AS is_of_databases
     FROM system.query_log WHERE {condition} AND query_kind = 'Rename'"""
 _NAME = r"(?:`((?:[^`\\]|\\.)*)`|([^`.]+))"
 _DATABASE = re.compile(_NAME)
@@ -44,6 +45,7 @@ def renamed_tables(
             databases.update(_unquoted_database(each) for each in row["databases"])
         else:
             names.update(_unquoted_table(each) for each in row["tables"])
+    databases.update(database for database, name in names if name == "")
     is_unread = None in databases or (None, None) in names
     return frozenset(
         f"{identifier(database)}.{identifier(name)}"

@@ -63,6 +63,7 @@ class Logged(ClickHouseClient):
         (Logged(["db"], ["db.hits_ho"]), []),
         (Logged(["db", "new"], [], "RENAME DATABASE new TO db"), NAMES[:2]),
         (Logged(["`my.db`", "new"], ["`my.db`.``", "new.``"], "RENAME DATABASE new TO `my.db`"), NAMES[2:3]),
+        (Logged(["`my.db`", "new"], ["`my.db`.``", "new.``"]), NAMES[2:3]),
         (Logged(["db"], []), NAMES[:2]),
         (Logged(["x"], ["a.b.c"]), NAMES),
         (Logged(["a`"], [], "RENAME DATABASE"), NAMES),
