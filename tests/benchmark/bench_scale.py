@@ -234,7 +234,7 @@ def _measure(master: str, folder: Path, local: Path, work: Work, settings: Mappi
     command += ["--py-files", str(folder / "package.zip"), *work.program, f"--plan={plan}"]
     command += [f"--source={work.source}"]
     command += [f"--policy={folder}/policy.yml", f"--connections={folder}/connections.json", "--root=/"]
-    command += [f"--as-of={datetime.fromtimestamp(work.now / 1000, UTC).isoformat()}"]
+    command += [f"--as-of={datetime.fromtimestamp(work.now / 1000, UTC).isoformat()}", "--future"]
     environment = {"SPARK_SUBMIT_OPTS": OPTIONS_OF_THE_ROLE, **os.environ}
     environment |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_DIRS": str(local)}
     begin = time.perf_counter()

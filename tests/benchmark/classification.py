@@ -103,6 +103,7 @@ class Scene:
             f"--root={self.tree.root}",
             f"--plan={plan}",
             f"--as-of={_AS_OF}",
+            "--future",
             "--latency-target=0",
         ]
         given_to_java = os.environ.get("SPARK_SUBMIT_OPTS", OPTIONS_OF_THE_ROLE)

@@ -72,6 +72,10 @@ class MadeUp:
         """As if all had been created by the first transaction."""
         return [OriginZnode(path, 1, NOW) for path in paths]
 
+    def last_change(self) -> int | None:
+        """Made up at the moment of the run."""
+        return None
+
     def size_of_hot(self) -> EnsembleSize | None:
         """Not told."""
         return None

@@ -19,6 +19,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.adv
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import Census, Places
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import judge
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.removal import (
+    DETACHED_DATABASES,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import Servers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.settings import CensusLimits
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
@@ -88,6 +91,7 @@ def test_only_what_no_server_has_is_dropped(start_modern: ModernShardMaker, tmp_
         shard.execute("CREATE DATABASE own ENGINE = Atomic")
         for name in ("kept", "left", "parked"):
             create(shard.servers, f"own.{name}", f"/t/{name}")
+        create(shard.servers, "default.stays", "/t/stays")
         create([first], "own.inner", "/t/kept/replicas/inner")
         first.execute("INSERT INTO own.inner VALUES ('2024-01-01', 1)")
         leave_znodes(own, shard.servers, "own.left", "/t/left")
@@ -109,10 +113,17 @@ def test_only_what_no_server_has_is_dropped(start_modern: ModernShardMaker, tmp_
         assert "A detached table may have the znodes: own.parked on ClickHouse" in parked.evidence
 
         shard.execute("ATTACH TABLE own.parked")
+
+        # No system table has a detached database, so a statement never comes without the condition.
+        shard.execute("DETACH DATABASE own")
+        wait_for(lambda: "/t/parked" in deleting(advice_of(own, shard.servers)), 30)
+        advice = [each for each in advice_of(own, shard.servers) if each.statements]
+        assert all(DETACHED_DATABASES in each.evidence for each in advice)
+        shard.execute("ATTACH DATABASE own")
         wait_for(lambda: deleting(advice_of(own, shard.servers)) == {"/t/left": drops})
         for statement in drops:
             second.execute(statement)
-        assert sorted(taken(own).tables) == ["/t/kept", "/t/parked"]
+        assert sorted(taken(own).tables) == ["/t/kept", "/t/parked", "/t/stays"]
         first.execute("INSERT INTO own.inner VALUES ('2024-01-02', 1)")
         assert first.value("SELECT count() FROM own.inner") == 2
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from .._partmove.formats.sql import identifier
 from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient
+from .renames import renamed_tables
 from .system_tables import columns_of
 
 READ_DAYS = 7
@@ -57,13 +58,14 @@ class PartitionUsage(NamedTuple):
     mutation: int | None = None
     """The greatest number of an unfinished mutation."""
     has_log: bool | None = None
-    """Whether the server has a query log with partitions."""
+    """Whether the server has a query log with partitions, with the name that the table has now."""
     reads: int | None = None
     """Queries that have read the partition, today and in the READ_DAYS days before."""
     reads_within: Mapping[int, int] | None = None
     """Window in milliseconds → queries that have read the partition.
 
-    The row of the active parts has 0 for each window that the log covers; other rows have counts to add."""
+    The row of the active parts has 0 for each window that the log covers, without those in which the table
+    was renamed; other rows have counts to add."""
 
 
 class _Table(NamedTuple):
@@ -93,8 +95,15 @@ def read_usage(
         for window, since in (windows or {}).items()
         if has_log and _is_logged_since(client, since)
     }
+    renamed = {
+        window: renamed_tables(client, tables, _finished_since(since)) for window, since in logged.items()
+    }
+    recently = renamed_tables(client, tables, _FINISHED) if has_log else frozenset[str]()
     for row in _rows(client, tables, _PARTS):
-        yield row._replace(has_log=has_log, reads_within=dict.fromkeys(logged, 0))
+        # Reads are logged by name: those before the new name are of another table, or counted for another.
+        counted = [window for window in logged if row.sql_table not in renamed[window]]
+        has_reads = has_log and row.sql_table not in recently
+        yield row._replace(has_log=has_reads, reads_within=dict.fromkeys(counted, 0))
     yield from _rows(client, tables, _QUEUED)
     yield from _rows(client, tables, _MUTATIONS)
     if has_log:

@@ -59,12 +59,17 @@ class _Texts(NamedTuple):
     remedy: str
 
 
+_COMPARE_DATABASES = (
+    "First compare the files metadata/*.sql of each server with system.databases: a file without a row is of"
+    " a detached database, whose tables ATTACH DATABASE brings back"
+)
 _DROP_REPLICA = (
     "The statements are given only if every queried server answered and lacks the replica, and if no session"
-    " and no other table is at or below the path; otherwise the evidence states what is missing. Run them on"
-    " a server of 20.5 or later that does not have the replica; SYSTEM DROP REPLICA refuses a replica with a"
-    " session. Earlier servers have no such statement. Never delete the znodes yourself: ZooKeeper checks"
-    " neither sessions nor other tables below the path"
+    " and no other table is at or below the path; otherwise the evidence states what is missing."
+    f" {_COMPARE_DATABASES}."
+    " Run them on a server of 20.5 or later that does not have the replica; SYSTEM DROP REPLICA refuses a"
+    " replica with a session. Earlier servers have no such statement. Never delete the znodes yourself:"
+    " ZooKeeper checks neither sessions nor other tables below the path"
 )
 
 _TEXTS = {
@@ -79,8 +84,8 @@ _TEXTS = {
     ),
     AdviceKind.TABLE_ON_NO_SERVER: _Texts(
         "the table is in the ensemble, but on no server",
-        "Verify that the table was dropped. A detached table, and a table that a server could not load,"
-        " still has"
+        "Verify that the table was dropped. A detached table, a table of a detached database, and a table"
+        " that a server could not load still has"
         " its .sql file below metadata of a server, and is in system.replicas once it is attached. If the"
         f" table was dropped, drop its replicas. {_DROP_REPLICA}. The table disappears with its last replica",
     ),
@@ -146,8 +151,8 @@ _TEXTS = {
         " attached to the partition again. The statements are given only if every queried server answered,"
         " all replicas have a session and an empty queue, and no server has detached parts of the partition"
         " or a table of another ensemble with the same keys that has the partition, such as a cold twin;"
-        " otherwise the evidence states what is missing. Earlier servers have no such statement. Do not"
-        " delete the znodes: block numbers would be used twice",
+        f" otherwise the evidence states what is missing. {_COMPARE_DATABASES}. Earlier servers"
+        " have no such statement. Do not delete the znodes: block numbers would be used twice",
     ),
     AdviceKind.DDL_QUEUE: _Texts(
         "the queue of distributed DDL has more or older tasks than servers keep by default",

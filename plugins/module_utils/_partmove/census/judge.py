@@ -262,7 +262,7 @@ class _TableJudge:
     def _removal(
         self, kind: AdviceKind, znodes: int, evidence: str, removal: Removal, replica: str = ""
     ) -> Advice:
-        evidence = f"{evidence} {removal.missing}".rstrip()
+        evidence = f"{evidence} {removal.missing or removal.condition}".rstrip()
         return self._advice(kind, znodes, evidence, removal.statements, replica)
 
     def _advice(

@@ -4,7 +4,7 @@
 
 """Decides whether a statement that deletes znodes may be given, and states what is missing otherwise.
 
-Everything that was not checked counts as missing.
+Everything that was not checked counts as missing. What no server can tell is the condition of the statements.
 """
 
 from __future__ import annotations
@@ -24,14 +24,22 @@ _PATCHES = "patch-"
 _MOST_STATEMENTS = 5
 _MOST_REASONS = 5
 _ON_A_SERVER = "A server has it. Find out there why it has no session: is_readonly in system.replicas."
+DETACHED_DATABASES = (
+    "A database may be detached: no system table has it, and ATTACH DATABASE brings its tables back. First"
+    " compare the files metadata/*.sql of each server with system.databases; a file without a row is of a"
+    " detached database."
+)
+"""What the answers of servers cannot show."""
 
 
 class Removal(NamedTuple):
-    """Statements that delete, or the reasons against them; one of both is empty."""
+    """Statements that delete with their condition, or the reasons against them; one of both is empty."""
 
     statements: tuple[str, ...] = ()
     missing: str = ""
     """Sentences with the missing evidence and how to get it."""
+    condition: str = ""
+    """What has to be verified before the statements, and how."""
 
 
 def drop_replica(table: TableCensus, replica: ReplicaCensus, servers: Servers | None) -> Removal:
@@ -74,7 +82,7 @@ def needed_partitions(
 def _removal(against: Iterable[str], statements: Sequence[str]) -> Removal:
     reasons = tuple(dict.fromkeys(against))
     if not reasons:
-        return Removal(tuple(statements))
+        return Removal(tuple(statements), condition=DETACHED_DATABASES)
     more = f" Further reasons: {len(reasons) - _MOST_REASONS}." if len(reasons) > _MOST_REASONS else ""
     return Removal(missing=f"No statement is given. {' '.join(reasons[:_MOST_REASONS])}{more}")
 

@@ -49,11 +49,14 @@ def _add_decision(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--as-of",
         type=_moment,
-        default=now_ms(),
         metavar="TIME",
-        help="moment to decide for, ISO 8601 with a time zone (default: now)",
+        help="moment to decide for, ISO 8601 with a time zone (default: now, or the last change in files)",
     )
-    group.add_argument("--future", action="store_true", help="allow a future moment")
+    group.add_argument(
+        "--future",
+        action="store_true",
+        help="allow a moment in the future, or after the last change in the files",
+    )
     group.add_argument(
         "--separation",
         choices=[each.value for each in Separation],

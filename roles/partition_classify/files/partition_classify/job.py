@@ -28,6 +28,7 @@ from .arguments import now_ms, parser
 from .comparison import comparison_of, comparison_section, persisted_rows
 from .hand_over import PLAN, HandOver
 from .history import EarlierRun, history_of
+from .moment import Moment, check_moment, moment_of
 from .plan_output import check_local_parquet, check_parquet, staged_plan_file, write_parquet
 from .policy.decisions import UNREAD, Separation
 from .policy.file import Policy, read_policy
@@ -47,8 +48,6 @@ from .spark_errors import lost_java_message, message_of
 from .summary import PlanFindings, findings_of, rules_listed, summary_of
 from .workers import check_executors, check_python
 
-# Tolerated clock difference: the current time of another host is not a future moment.
-_CLOCKS_DIFFER_MS = 60_000
 # Number of unreadable items named in the log.
 _UNREAD_NAMED = 3
 
@@ -101,7 +100,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     """Read, decide, write; return the summary."""
     policy = read_policy(arguments.policy)
     other = read_policy(arguments.compare_policy) if arguments.compare_policy else None
-    _check_moment(arguments)
+    check_moment(arguments)
     source = source_of(arguments)
     servers_of(arguments)
     _check_places(arguments)
@@ -139,6 +138,8 @@ def _decide(
 ) -> _Outcome:
     """Read the source in a session, decide, and write the outputs."""
     tasks = tasks_at_once(given_settings())
+    # Before the inventory: the log of a running server grows, and its changes would be missing in the rows.
+    moment = moment_of(arguments, source.last_change())
     inventory = DistributedRead(source.reader(tasks), GROUP_SCHEMA, here=tasks > 0)
     servers = servers_of(arguments)
     spark = make_session()
@@ -146,11 +147,11 @@ def _decide(
         _check_cluster(spark, arguments.parquet)
         windows = policy.read_windows | (other.read_windows if other else set())
         # Query logs have no entries of the future.
-        until = min(arguments.as_of, now_ms())
+        until = min(moment.as_of, now_ms())
         signal = None if servers is None else read_signal(spark, servers, windows, until)
         if inventory.is_small:
             prepare_for_few_rows(spark)
-        known = known_partitions(inventory.rows(spark), arguments.as_of, windows, signal)
+        known = known_partitions(inventory.rows(spark), moment.as_of, windows, signal)
         rows = persisted_rows(known, policy, other, Separation(arguments.separation))
         with StageProgress(spark):
             # First action on the rows: reads the ensembles and queries the servers. Later steps reuse them.
@@ -159,7 +160,7 @@ def _decide(
         _log_unread(findings)
         judged = rows.where(F.col("action") != UNREAD)
         comparison = _compare_policies(judged, known, other) if other else None
-        header, history = _write(judged, policy, source, arguments, findings, comparison)
+        header, history = _write(judged, policy, source, arguments, findings, comparison, moment=moment)
         return _Outcome(header, findings, comparison, history)
     finally:
         stop_session(spark)
@@ -200,6 +201,8 @@ def _write(
     arguments: argparse.Namespace,
     findings: PlanFindings,
     comparison: dict[str, Any] | None,
+    *,
+    moment: Moment,
 ) -> tuple[PlanHeader, list[EarlierRun] | None]:
     """Write the outputs, the plan last: a run that fails before leaves the previous plan.
 
@@ -212,13 +215,13 @@ def _write(
         arguments.plan,
         findings.planned,
         policy_digest=policy.digest,
-        source=source.description,
+        source=moment.described(source.description),
         origin=source.origin,
-        as_of=arguments.as_of,
+        as_of=moment.as_of,
     )
     with staged as header:
         if arguments.parquet:
-            write_parquet(rows, arguments.parquet, arguments.as_of)
+            write_parquet(rows, arguments.parquet, moment.as_of)
             history = _read_history(rows.sparkSession, arguments.parquet)
         if arguments.report:
             found_by_runs = {run.as_of: run.znodes_hot for run in history or ()}
@@ -241,16 +244,6 @@ def _report_misfits(rules: Sequence[RuleUse], *, strict: bool) -> None:
         refuse_misfits(misfits)
     for sentence in misfits:
         log_line(f"the policy does not fit the tables: {sentence}")
-
-
-def _check_moment(arguments: argparse.Namespace) -> None:
-    """Reject a future moment: partitions changing until then would count as unchanged."""
-    if arguments.as_of > now_ms() + _CLOCKS_DIFFER_MS and not arguments.future:
-        raise PartMoveError(
-            "The moment to decide for is in the future: partitions that change until then would count as"
-            " unchanged",
-            remedy="Omit the moment, or allow it with --future (role: partition_classify_future)",
-        )
 
 
 def _check_places(arguments: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,20 @@ import pytest
 
 import build_package
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.text import format_time
 from partition_classify.job import main
 from support.files.keeper_snapshots import KeeperSnapshotFile, write_generated_keeper
-from support.files.snapshot_files import GeneratedTree
+from support.files.log_files import TIME
+from support.files.snapshot_files import DAY, NOW, GeneratedTree
 from support.servers.jvm import SMALL_SPARK
 
 TREE = GeneratedTree(shard_paths=4, parts=2400, partitions=30, cold=3, legacy=True)
 # Some of the days of the tree are cold then, and some are not.
 MOMENT = "2025-11-20T00:00:00Z"
+# It is after the last transaction in the log of the generated members.
+GIVEN = (f"--as-of={MOMENT}", "--future")
+# The last znode of the generated trees, and the last transaction of the logs.
+LAST_CHANGES = {"keeper": NOW - DAY, "zookeeper": TIME + 1000 * KeeperSnapshotFile().zxid}
 POLICY = "version: 1\ndefaults: {cold_after: 15d, keep_newest: 2}\n"
 
 
@@ -40,7 +47,7 @@ class Job:
         for name, first_zxid in {"hot": 1, "cold": 2}.items():
             write_generated_keeper(folder / name, TREE, file, first_zxid=first_zxid)
 
-    def arguments(self, kind: str, *options: str) -> list[str]:
+    def arguments(self, kind: str, *options: str, moment: Sequence[str] = GIVEN) -> list[str]:
         """Those for the files of a kind of server, zookeeper or keeper."""
         connections = self.folder / f"{kind}.json"
         subfolder = "zookeeper" if kind == "zookeeper" else ""
@@ -51,7 +58,7 @@ class Job:
         connections.write_text(json.dumps(settings))
         return [
             f"--policy={self.policy}", f"--connections={connections}", f"--plan={self.plan(kind)}",
-            f"--root={TREE.root}", f"--as-of={MOMENT}", "--source=zookeeper_snapshot", *options,
+            f"--root={TREE.root}", "--source=zookeeper_snapshot", *moment, *options,
         ]  # fmt: skip
 
     def plan(self, kind: str) -> Path:
@@ -87,6 +94,29 @@ def test_plan_is_that_of_the_same_tree_of_zookeeper(job: Job, capsys: pytest.Cap
     assert len(rows) == TREE.shard_paths * TREE.partitions
     assert {row.state for row in rows} == {"COLD", "HOT"}
     assert not list(job.sorted_dir.iterdir())
+
+
+@pytest.mark.usefixtures("kept_spark")
+@pytest.mark.parametrize("kind", LAST_CHANGES)
+def test_ages_end_with_the_last_change_in_the_files(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A copy does not know what was changed after it was made, up to the run."""
+    job = Job(tmp_path, KeeperSnapshotFile())
+    assert main(job.arguments(kind, f"--report={tmp_path}/report", moment=())) == 0
+    shown = format_time(LAST_CHANGES[kind])
+    assert f"deciding for {shown}, the last change in the files of hot" in capsys.readouterr().err
+    plan = read_plan(job.plan(kind))
+    assert plan.header.as_of == LAST_CHANGES[kind]
+    assert plan.header.source.endswith(f" last_change={shown}")
+    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    assert report["as_of"] == shown
+    assert report["source"] == plan.header.source
+    # The newest days are hot, although all of them are old by now.
+    hot = [row for row in plan.rows() if row.state == "HOT"]
+    assert len(hot) >= TREE.shard_paths * 15
+    assert main(job.arguments(kind, moment=(GIVEN[0],))) == 1
+    assert f"is after the last change in the files of hot, {shown}" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("kept_spark")

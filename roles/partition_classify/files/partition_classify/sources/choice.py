@@ -30,6 +30,7 @@ from ..keeper_files.readable import readable_folders
 from ..progress import log_line
 from ..zookeeper_files.divided_scan import most_processes
 from ..zookeeper_files.folders import DataFolder, folders_of
+from ..zookeeper_files.last_change import last_change
 from ..zookeeper_files.origin import origin_of_files
 from .ensemble_size import EnsembleSize, size_of_files, size_of_live
 from .live import FORMAT as LIVE, InventoryReader
@@ -60,6 +61,12 @@ class InventorySource(Protocol):
 
     def size_of_hot(self) -> EnsembleSize | None:
         """Return the size of the whole hot ensemble, other znodes included; None if unknown."""
+
+    def last_change(self) -> int | None:
+        """Return the time of the last change in the files of hot; None for running ensembles.
+
+        Milliseconds since 1970. Never later than a change that is missing in the files.
+        """
 
     def origin(self, paths: Sequence[str]) -> Sequence[OriginZnode]:
         """Return the topmost znodes of hot at ``paths``. Raises PartMoveError for a missing znode."""
@@ -102,6 +109,9 @@ class LiveSource:
     def size_of_hot(self) -> EnsembleSize | None:
         """Return the size of hot as reported by a member; None if members do not report it."""
         return size_of_live(options_of("hot", self.connections["hot"]).hosts)
+
+    def last_change(self) -> None:
+        """Return None: the ensembles have no last change."""
 
     def origin(self, paths: Sequence[str]) -> Sequence[OriginZnode]:
         """Read the topmost znodes of hot at ``paths`` through a separate session."""
@@ -164,6 +174,10 @@ class SnapshotSourceFiles:
     def size_of_hot(self) -> EnsembleSize | None:
         """Return the size of the hot snapshots, without log changes. Reads the snapshots once more."""
         return size_of_files(self.folders["hot"], older_snapshot=self.older_snapshot)
+
+    def last_change(self) -> int:
+        """Return the earliest of the times up to which the folders of hot show changes."""
+        return min(map(last_change, self.folders["hot"]))
 
     def origin(self, paths: Sequence[str]) -> Sequence[OriginZnode]:
         """Return the topmost znodes at ``paths`` of each ensemble that has them."""

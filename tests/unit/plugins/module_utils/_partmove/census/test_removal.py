@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.removal import (
+    DETACHED_DATABASES,
     Removal,
     drop_replica,
     drop_table,
@@ -52,7 +53,19 @@ def forgotten(znodes: ZnodeTree, answers: Sequence[ServerAnswer] | None) -> Remo
 
 
 def test_a_replica_on_no_server_is_dropped() -> None:
-    assert dropped(tree(), [CH1, CH2]) == Removal((DROP,))
+    assert dropped(tree(), [CH1, CH2]) == Removal((DROP,), condition=DETACHED_DATABASES)
+
+
+@pytest.mark.parametrize("answers", [[CH1, CH2], [CH1, CH2._replace(detached=None)]])
+def test_no_statement_comes_without_the_condition_that_no_database_is_detached(
+    answers: Sequence[ServerAnswer],
+) -> None:
+    """No system table has a detached database, whose tables ATTACH DATABASE brings back."""
+    census = former().census()
+    servers = Servers(answers, census.tables)
+    for found in (dropped(tree(), answers), drop_table(census.tables["/former"], servers)):
+        assert bool(found.statements) == (found.condition == DETACHED_DATABASES) == (not found.missing)
+    assert "system.databases" in DETACHED_DATABASES
 
 
 def test_names_are_quoted() -> None:
@@ -166,7 +179,7 @@ def test_many_reasons_are_counted() -> None:
 
 
 def test_an_unused_partition_is_forgotten() -> None:
-    assert forgotten(plain_tree(), [CH1, CH2]) == Removal((FORGET,))
+    assert forgotten(plain_tree(), [CH1, CH2]) == Removal((FORGET,), condition=DETACHED_DATABASES)
 
 
 @pytest.mark.parametrize(

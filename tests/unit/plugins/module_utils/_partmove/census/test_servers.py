@@ -15,6 +15,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.adv
     AdviceKind,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import judge
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.removal import (
+    DETACHED_DATABASES,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import (
     ServerAnswer,
     Servers,
@@ -49,7 +52,9 @@ def test_an_unchanged_table_on_no_server_is_reported() -> None:
     assert found.znodes == with_former().census().tables[OTHER].total.znodes
     assert found.statements == (f"SYSTEM DROP REPLICA 'r9' FROM ZKPATH '{OTHER}'",)
     assert found.evidence.startswith("It has 1 replica without is_active (r9), ")
-    assert found.evidence.endswith(" None of the 2 queried servers has the table in system.replicas.")
+    assert found.evidence.endswith(
+        f" None of the 2 queried servers has the table in system.replicas. {DETACHED_DATABASES}"
+    )
     (empty,) = advice_of(plain_tree().add_table(OTHER, days=2), [CH1, CH2])
     assert empty.kind is AdviceKind.TABLE_ON_NO_SERVER
     assert empty.evidence.startswith("It has no replica. None of the 2 queried")
@@ -139,7 +144,9 @@ def test_evidence_names_the_server_of_a_replica() -> None:
     tree = plain_tree().add_replica("r3", active=False, days=8, host="r1")
     (found,) = advice_of(tree, [CH1, CH2])
     assert found.kind is AdviceKind.REPLICA_WITHOUT_SESSION
-    assert found.evidence.endswith(" None of the 2 queried servers has the replica in system.replicas.")
+    assert found.evidence.endswith(
+        f" None of the 2 queried servers has the replica in system.replicas. {DETACHED_DATABASES}"
+    )
     both = [CH1._replace(replicas=[*CH1.replicas, (SHARD, "r3")]), CH2]
     (found,) = advice_of(tree, both)
     assert (
