@@ -103,7 +103,8 @@ def test_too_little_memory_for_the_driver(submission: Submission) -> None:
     assert reason.startswith("Spark has too little memory: ")
     assert re.search(r"System memory \d+ must be at least \d+\. Raise spark\.driver\.memory and ", reason)
     # The driver surveys the files while Spark starts.
-    assert [each for each in lines if not each.startswith(("hot=", "shard paths "))] == [reason]
+    surveyed = ("deciding for ", "hot=", "shard paths ")
+    assert [each for each in lines if not each.startswith(surveyed)] == [reason]
 
 
 def test_more_memory_for_the_driver_than_the_host_has(submission: Submission) -> None:
