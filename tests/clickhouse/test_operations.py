@@ -156,6 +156,20 @@ def test_nothing_is_done_while_cold_has_lost_a_partition(
     assert [len(table.rows(number)) for number in (0, 1)] == [6, 6]
 
 
+def test_nothing_is_done_while_nobody_knows_whether_cold_has_lost_a_partition(
+    table: ReplicatedTable, operator: Operator, registry: Registry
+) -> None:
+    """The server that is asked for r2 does not have it, so the partition is only deferred."""
+    for name in ("r1", "r2"):
+        registry.cold.delete(f"{table.path}/replicas/{name}/parts/{PART}", recursive=True)
+    endpoints: dict[str, str] = operator.clickhouse["endpoints"]
+    endpoints["r2"] = endpoints["r1"]
+    run = operator.play("while_hot", "part_move", mutation(table, "id = 1"))
+    assert run.status != 0
+    assert f"are not hot or cannot be read: {table.path} {DAY}." in run.output, run.told
+    assert [len(table.rows(number)) for number in (0, 1)] == [6, 6]
+
+
 def test_a_partition_that_is_a_number_is_refused(table: ReplicatedTable, operator: Operator) -> None:
     variables = {
         **mutation(table, "id = 1"),
