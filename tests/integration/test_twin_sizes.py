@@ -227,6 +227,18 @@ def raised_limit(place: Place) -> Iterator[None]:
             server.execute("SYSTEM RELOAD CONFIG")
 
 
+def test_a_detached_part_of_any_size_can_be_deleted(place: Place) -> None:
+    """As twin_repair does with parts that nobody needs: the server compares no size."""
+    part = f"{DAY}_1_1_0"
+    alter = f"ALTER TABLE {place.name}"
+    place.first.execute(f"{alter} DETACH PART '{part}'", alter_sync=2, max_partition_size_to_drop=0)
+    assert place.parts_of(place.name, DAY) == 2
+    kept = f"SELECT count() FROM system.detached_parts WHERE database = '{place.database}'"
+    assert place.first.value(kept) == 1
+    place.first.execute(f"{alter} DROP DETACHED PART '{part}'", allow_drop_detached=1)
+    assert place.first.value(kept) == 0
+
+
 def test_a_whole_table_goes_there_and_back(place: Place) -> None:
     for state in ("cold", "hot"):
         done = place.answer(

@@ -16,11 +16,8 @@ from .._partmove.formats.sql import literal
 from .client import ClickHouseClient, QueryRefused
 from .permission import permitted
 from .plain_settings import forbidden_setting
+from .query_errors import UNKNOWN_TABLE
 from .sent_settings import PART_SIZE, KnownSettings, SentSetting
-
-TOO_LARGE = 359
-"""The code of a statement without effect, because a part or table is larger than the limit."""
-_UNKNOWN_TABLE = 60
 
 
 class DropLimits:
@@ -72,12 +69,12 @@ class DropLimits:
 
 def _of_configuration(client: ClickHouseClient, name: str) -> list[list[str]]:
     """Return the row with the limit in the configuration; none if the version does not show it."""
+    sql = f"SELECT toString(value) FROM system.server_settings WHERE name = {literal(name)}"
     try:
+        # Not after a look at its columns: this error names the right that is needed.
         with permitted():
-            return client.rows(
-                f"SELECT toString(value) FROM system.server_settings WHERE name = {literal(name)}"
-            )
+            return client.rows(sql)
     except QueryRefused as error:
-        if error.code != _UNKNOWN_TABLE:
+        if error.code != UNKNOWN_TABLE:
             raise
         return []

@@ -18,7 +18,7 @@ from .._partmove.formats.sql import is_one_of
 from .._partmove.twin.move.statements import DropParts
 from .._partmove.twin.move.tables import TwinTable
 from .client import ClickHouseClient, QueryRefused
-from .drop_limits import TOO_LARGE
+from .query_errors import TOO_LARGE
 from .twin_sql import table_condition
 from .waited_replicas import WaitedReplica, waits_for
 

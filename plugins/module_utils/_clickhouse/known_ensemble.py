@@ -28,14 +28,13 @@ from .config.files import Config
 from .config.local_files import ConfigFiles
 from .config.names import AUXILIARY_ELEMENT
 from .config.zookeeper_element import ElementContent, Node
-from .query_errors import ServerSilent
+from .query_errors import KEEPER_EXCEPTION, ServerSilent
 from .system_tables import columns_of
 from .versions import require_auxiliary_tables
 
 _PAUSES = (0.1, 0.3, 0.6, 1.0)
 _UNSUPPORTED_METHOD = 1
 _CANNOT_LOAD_CONFIG = 347
-_KEEPER_EXCEPTION = 999
 _NO_PARENT = "/zookeeper/config"
 """A znode without children; below a root of the element there is no such znode, and the answer is empty too.
 A server reads the data of all children of a znode, and ends its session if it may not read one of them."""
@@ -183,7 +182,7 @@ class EnsembleOfServer:
 
 def _is_of_ensemble(error: QueryRefused) -> bool:
     """Whether a reload failed because no member of an ensemble answers; later versions nest the error."""
-    return error.code == _KEEPER_EXCEPTION or (
+    return error.code == KEEPER_EXCEPTION or (
         error.code == _CANNOT_LOAD_CONFIG and _OF_ENSEMBLE in error.text
     )
 

@@ -22,11 +22,11 @@ from .auxiliary import children_in
 from .client import QueryRefused
 from .clone_blocks import reads_all_ensembles
 from .permission import permitted
+from .query_errors import KEEPER_EXCEPTION
 from .twin_activity import partition_of
 from .twin_servers import HttpTwinServers
 from .twin_sql import table_condition
 
-_KEEPER_EXCEPTION = 999
 _NO_UUID = "00000000-0000-0000-0000-000000000000"
 """The UUID of a table whose database keeps none."""
 
@@ -79,7 +79,7 @@ class HttpLedgerServers(HttpTwinServers):
         except NotPermitted:
             return None
         except QueryRefused as error:
-            if error.code != _KEEPER_EXCEPTION:
+            if error.code != KEEPER_EXCEPTION:
                 raise
             return None
         births = [Birth(int(czxid), int(ctime)) for czxid, ctime in rows]

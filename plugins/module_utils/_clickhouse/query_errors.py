@@ -23,16 +23,21 @@ REFUSED_USER = frozenset({192, 193, 194, 195, 516})
 UNKNOWN_SETTING = 115
 FEATURE_DISABLED = 344
 UNFINISHED = 341
+UNKNOWN_TABLE = 60
+TOO_LARGE = 359
+"""A part or table that is larger than the limit for drops; the statement has no effect."""
+KEEPER_EXCEPTION = 999
+"""The ensemble refused a request of the server, or did not answer."""
 _LIMITS = frozenset({158, 159, 160, 191, 241, 307, 396})
 """Codes of a query above a limit: of rows, bytes, time, memory, or the size of a set or of the answer."""
 _REMEDIES = {
     READONLY: "Use a user without readonly for what changes tables",
-    60: "Use a user that may read the database system, and see the log of the server",
+    UNKNOWN_TABLE: "Use a user that may read the database system, and see the log of the server",
     FEATURE_DISABLED: "Enable what the message names, in the profile of the user or on the server",
     UNFINISHED: "See that the replicas of the message run and execute their system.replication_queue, and run"
     " again",
-    359: "Raise max_partition_size_to_drop, or max_table_size_to_drop for a table, in the configuration of"
-    " that server, which takes effect without a restart (SYSTEM RELOAD CONFIG), and run again",
+    TOO_LARGE: "Raise max_partition_size_to_drop, or max_table_size_to_drop for a table, in the configuration"
+    " of that server, which takes effect without a restart (SYSTEM RELOAD CONFIG), and run again",
     201: "Raise the quota of the user, or run again after the interval of the quota",
     497: "GRANT the named right to the user; docs/operate/clickhouse-rights.md lists those of each module",
     **dict.fromkeys(_LIMITS, "Raise the limit in the profile of the user, and run again"),

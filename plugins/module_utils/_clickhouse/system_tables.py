@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from .._partmove.formats.sql import identifier, literal
 from .client import ClickHouseClient, QueryRefused
-
-_UNKNOWN_TABLE = 60
+from .query_errors import UNKNOWN_TABLE
 
 
 def columns_of(client: ClickHouseClient, table: str) -> frozenset[str]:
@@ -25,6 +24,6 @@ def columns_of(client: ClickHouseClient, table: str) -> frozenset[str]:
         try:
             found = client.rows(f"DESCRIBE TABLE system.{identifier(table)}")
         except QueryRefused as error:
-            if error.code != _UNKNOWN_TABLE:
+            if error.code != UNKNOWN_TABLE:
                 raise
     return frozenset(str(row[0]) for row in found)

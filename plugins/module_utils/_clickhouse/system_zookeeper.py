@@ -14,10 +14,8 @@ from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import literal
 from .._partmove.health.facts import DdlTask, Registration, ReplicaPath
 from .client import ClickHouseClient, QueryRefused
-from .query_errors import ServerSilent
+from .query_errors import KEEPER_EXCEPTION, UNKNOWN_TABLE, ServerSilent
 
-_UNKNOWN_TABLE = 60
-_ZOOKEEPER = 999
 _NO_NODE = re.compile(r"\bno node\b", re.IGNORECASE)
 _HOSTS = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _DDL_TASKS = 100
@@ -39,7 +37,7 @@ class SystemZookeeper:
         try:
             self._children("/")
         except QueryRefused as error:
-            return "" if error.code == _UNKNOWN_TABLE else error.text
+            return "" if error.code == UNKNOWN_TABLE else error.text
         except ServerSilent:
             return "it waited for an answer of ZooKeeper for longer than a query may take"
         return None
@@ -90,7 +88,7 @@ class SystemZookeeper:
 
 
 def _is_no_node(error: QueryRefused) -> bool:
-    return error.code == _ZOOKEEPER and _NO_NODE.search(error.text) is not None
+    return error.code == KEEPER_EXCEPTION and _NO_NODE.search(error.text) is not None
 
 
 def _fields(text: str) -> dict[str, str]:

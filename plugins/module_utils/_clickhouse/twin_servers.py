@@ -32,6 +32,7 @@ from .dropped_parts import drop_parts
 from .missing_replica import missing_replica
 from .options import ClickHouseOptions
 from .permission import permitted
+from .query_errors import KEEPER_EXCEPTION
 from .replica_table import TwinClients
 from .replicated_database import refuse_several_shards
 from .replicated_tables import ReplicatedTables, read_tables
@@ -48,7 +49,6 @@ DEFAULT_TWIN = f"{TABLE}_cold"
 
 _NOT_DONE = frozenset({36, 48, 62, 122, 243})
 """Codes of an ATTACH that the server refused before any effect: wrong argument, or no room."""
-_KEEPER_EXCEPTION = 999
 NO_PART = "no part"
 """A text that names no part in any version."""
 _WAIT_FOR_ALL = 2
@@ -263,4 +263,4 @@ def _parts_are_equal(error: QueryRefused) -> bool:
     ZooKeeper refuses the multi, and nothing is attached.
     """
     is_refused = "Node exists" in error.text and "/blocks/" in error.text
-    return error.code == _KEEPER_EXCEPTION and is_refused
+    return error.code == KEEPER_EXCEPTION and is_refused

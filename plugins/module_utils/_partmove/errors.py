@@ -85,7 +85,7 @@ class NotPermitted(PartMoveError):
 
 
 class PartTooLarge(PartMoveError):
-    """A server refused to drop a part because of its size; it has dropped the parts before it, on request."""
+    """A server refused to drop a part because of its size; it dropped the parts before it."""
 
 
 class UserRefused(PartMoveError):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from .removal import COMPARE_DATABASES
+
 
 class AdviceKind(Enum):
     """A cause of superfluous znodes; the value is the name in results."""
@@ -59,14 +61,10 @@ class _Texts(NamedTuple):
     remedy: str
 
 
-_COMPARE_DATABASES = (
-    "First compare the files metadata/*.sql of each server with system.databases: a file without a row is of"
-    " a detached database, whose tables ATTACH DATABASE brings back"
-)
 _DROP_REPLICA = (
     "The statements are given only if every queried server answered and lacks the replica, and if no session"
     " and no other table is at or below the path; otherwise the evidence states what is missing."
-    f" {_COMPARE_DATABASES}."
+    f" {COMPARE_DATABASES}."
     " Run them on a server of 20.5 or later that does not have the replica; SYSTEM DROP REPLICA refuses a"
     " replica with a session. Earlier servers have no such statement. Never delete the znodes yourself:"
     " ZooKeeper checks neither sessions nor other tables below the path"
@@ -151,7 +149,7 @@ _TEXTS = {
         " attached to the partition again. The statements are given only if every queried server answered,"
         " all replicas have a session and an empty queue, and no server has detached parts of the partition"
         " or a table of another ensemble with the same keys that has the partition, such as a cold twin;"
-        f" otherwise the evidence states what is missing. {_COMPARE_DATABASES}. Earlier servers"
+        f" otherwise the evidence states what is missing. {COMPARE_DATABASES}. Earlier servers"
         " have no such statement. Do not delete the znodes: block numbers would be used twice",
     ),
     AdviceKind.DDL_QUEUE: _Texts(

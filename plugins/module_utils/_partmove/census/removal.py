@@ -24,11 +24,11 @@ _PATCHES = "patch-"
 _MOST_STATEMENTS = 5
 _MOST_REASONS = 5
 _ON_A_SERVER = "A server has it. Find out there why it has no session: is_readonly in system.replicas."
-DETACHED_DATABASES = (
-    "A database may be detached: no system table has it, and ATTACH DATABASE brings its tables back. First"
-    " compare the files metadata/*.sql of each server with system.databases; a file without a row is of a"
-    " detached database."
+COMPARE_DATABASES = (
+    "First compare the files metadata/*.sql of each server with system.databases: a file without a row is of"
+    " a detached database, whose tables ATTACH DATABASE brings back"
 )
+DETACHED_DATABASES = f"A database may be detached, which no system table shows. {COMPARE_DATABASES}."
 """What the answers of servers cannot show."""
 
 

@@ -56,8 +56,9 @@ def moment_of(arguments: argparse.Namespace, last_change: int | None) -> Moment:
     if given is None:
         if last_change is None:
             return Moment(now_ms(), None)
-        log_line(f"deciding for {format_time(last_change)}, the last change in the files of hot")
-        return Moment(min(now_ms(), last_change), last_change)
+        as_of = min(now_ms(), last_change)
+        log_line(f"deciding for {format_time(as_of)}, the last change in the files of hot")
+        return Moment(as_of, last_change)
     if last_change is not None and given > last_change + _CLOCKS_DIFFER_MS and not arguments.future:
         raise PartMoveError(
             f"The moment to decide for, {format_time(given)}, is after the last change in the files of hot,"
