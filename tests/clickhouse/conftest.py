@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from kazoo.client import KazooClient
@@ -18,6 +19,7 @@ from support.servers.clickhouse import ClickHouseCluster, ServerOptions, ZooKeep
 from support.servers.kazoo_client import connected
 from support.servers.leftovers.ground import Ground, filled
 from support.servers.moving import Mover, open_stores
+from support.servers.operator import Operator
 from support.servers.proxy import ZooKeeperProxy
 from support.servers.registered import Registry
 from support.servers.replicated import BY_DAY, Definition, ReplicatedTable, TableMaker
@@ -113,6 +115,22 @@ def cold_clients(cold_ensemble: Ensemble) -> Iterator[Sequence[KazooClient]]:
 def registry(hot_client: KazooClient, cold_clients: Sequence[KazooClient]) -> Registry:
     """Clients of both."""
     return Registry(hot_client, cold_clients[0])
+
+
+@pytest.fixture
+def half_cold(make_table: TableMaker, mover: Mover) -> ReplicatedTable:
+    """A table with three rows in each of two partitions, the first of which is cold."""
+    made = make_table()
+    made.fill(["2019-12-01", "2019-12-02"])
+    made.settle()
+    assert mover.move(made, ["20191201"]).moved.keys() == {"20191201"}
+    return made
+
+
+@pytest.fixture
+def operator(table: ReplicatedTable, hot: Ensemble, cold: Ensemble, tmp_path: Path) -> Operator:
+    """Somebody who looks after the table of the module."""
+    return Operator(table, hot, cold, tmp_path)
 
 
 @pytest.fixture

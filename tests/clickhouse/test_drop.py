@@ -14,11 +14,9 @@ from typing import Any
 import pytest
 
 from support.ansible.role_runs import changed
-from support.servers.moving import Mover
 from support.servers.operator import Operator, url_of
 from support.servers.registered import Registry
 from support.servers.replicated import ReplicatedTable, TableMaker
-from support.servers.zookeeper import Ensemble
 from support.source import ROOT
 
 DAY = "20191201"
@@ -33,19 +31,8 @@ pytestmark = [
 
 
 @pytest.fixture
-def table(make_table: TableMaker, mover: Mover) -> ReplicatedTable:
-    """A table with three rows in each of two partitions, one of which is cold."""
-    made = make_table()
-    made.fill(["2019-12-01", "2019-12-02"])
-    made.settle()
-    assert mover.move(made, [DAY]).moved.keys() == {DAY}
-    return made
-
-
-@pytest.fixture
-def operator(table: ReplicatedTable, hot: Ensemble, cold: Ensemble, tmp_path: Path) -> Operator:
-    """Somebody who looks after the table."""
-    return Operator(table, hot, cold, tmp_path)
+def table(half_cold: ReplicatedTable) -> ReplicatedTable:
+    return half_cold
 
 
 def dropping(table: ReplicatedTable, /, **other: Any) -> dict[str, Any]:

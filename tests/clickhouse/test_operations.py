@@ -19,7 +19,7 @@ from support.servers.moving import Mover
 from support.servers.operator import Operator, url_of
 from support.servers.proxy import ZooKeeperProxy
 from support.servers.registered import Registry
-from support.servers.replicated import ReplicatedTable, TableMaker
+from support.servers.replicated import ReplicatedTable
 from support.servers.zookeeper import Ensemble
 
 DAY, OTHER = "20191201", "20191202"
@@ -34,19 +34,8 @@ pytestmark = [
 
 
 @pytest.fixture
-def table(make_table: TableMaker, mover: Mover) -> ReplicatedTable:
-    """A table with three rows in each of two partitions, one of which is cold."""
-    made = make_table()
-    made.fill(["2019-12-01", "2019-12-02"])
-    made.settle()
-    assert mover.move(made, [DAY]).moved.keys() == {DAY}
-    return made
-
-
-@pytest.fixture
-def operator(table: ReplicatedTable, hot: Ensemble, cold: Ensemble, tmp_path: Path) -> Operator:
-    """Somebody who looks after the table."""
-    return Operator(table, hot, cold, tmp_path)
+def table(half_cold: ReplicatedTable) -> ReplicatedTable:
+    return half_cold
 
 
 def mutation(table: ReplicatedTable, condition: str) -> dict[str, Any]:

@@ -46,12 +46,6 @@ def table(make_table: TableMaker) -> ReplicatedTable:
     return made
 
 
-@pytest.fixture
-def operator(table: ReplicatedTable, hot: Ensemble, cold: Ensemble, tmp_path: Path) -> Operator:
-    """Somebody who looks after the table."""
-    return Operator(table, hot, cold, tmp_path)
-
-
 def insert_late(table: ReplicatedTable, mover: Mover) -> None:
     assert mover.move(table, [DAY]).moved.keys() == {DAY}
     table.insert("('2019-12-01', 9)")

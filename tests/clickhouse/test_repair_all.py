@@ -64,12 +64,6 @@ def _copy(registry: Registry, table: ReplicatedTable, replica: str, part: str, n
         registry.cold.create(f"{folder}/{name}{below}", data, makepath=True)
 
 
-@pytest.fixture
-def operator(table: ReplicatedTable, hot: Ensemble, cold: Ensemble, tmp_path: Path) -> Operator:
-    """Somebody who looks after the table."""
-    return Operator(table, hot, cold, tmp_path)
-
-
 def test_all_kinds_are_repaired_in_one_run(
     table: ReplicatedTable, operator: Operator, registry: Registry, tmp_path: Path
 ) -> None:
