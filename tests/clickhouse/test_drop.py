@@ -83,6 +83,17 @@ def test_a_partition_that_cold_has_lost_is_not_taken_for_a_dropped_one(
     assert [len(table.rows(number)) for number in (0, 1)] == [6, 6]
 
 
+def test_a_server_that_does_not_know_the_leader_yet_is_asked_again(
+    table: ReplicatedTable, operator: Operator, registry: Registry
+) -> None:
+    with table.electing(registry.hot):
+        done = operator.play("drop", "part_move", dropping(table))
+    assert done.status == 0, done.told
+    assert "FAILED - RETRYING: [localhost]: Drop the partition" in done.output
+    assert registry.of(table, DAY) == ({}, {})
+    assert state_of(table, registry) == b"HOT"
+
+
 def test_a_run_after_the_drop_of_another_sets_state(
     table: ReplicatedTable, operator: Operator, registry: Registry
 ) -> None:

@@ -51,6 +51,19 @@ def mutation(table: ReplicatedTable, condition: str) -> dict[str, Any]:
     }
 
 
+def test_a_merge_on_a_server_that_does_not_know_the_leader_yet(
+    table: ReplicatedTable, operator: Operator, registry: Registry
+) -> None:
+    merge = f"OPTIMIZE TABLE {table.name} PARTITION {DAY} FINAL"
+    variables = {**mutation(table, "id = 1"), "while_hot_statements": [merge]}
+    variables["while_hot_servers"] = [url_of(table, 0)]
+    with table.electing(registry.hot):
+        done = operator.play("while_hot", "part_move", variables)
+    assert done.status == 0, done.told
+    assert "FAILED - RETRYING: [localhost]: Run the statements" in done.output
+    assert table.active_parts()[DAY] == [f"{DAY}_0_0_1"]
+
+
 def test_a_mutation_of_a_table_with_cold_partitions(
     table: ReplicatedTable, operator: Operator, registry: Registry
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from kazoo.client import KazooClient
 
 from support.servers.replicated import TableMaker
+from support.servers.sql_server import QueryError, SqlServer
 
 pytestmark = pytest.mark.clickhouse
 
@@ -31,3 +32,20 @@ def test_a_time_that_a_server_left_behind_does_not_hold_it_up_for_good(
     table.fill(["2019-12-02"])
     table.settle()
     assert hot_client.get(left)[0] == b"0"
+
+
+def test_a_statement_is_sent_again_until_the_server_knows_the_leader(
+    make_table: TableMaker, hot_client: KazooClient
+) -> None:
+    table = make_table()
+    table.fill(["2019-12-01"])
+    table.settle()
+    server = table.servers[0]
+    drop = f"ALTER TABLE {table.name} DROP PARTITION 20191201"
+
+    with table.electing(hot_client):
+        with pytest.raises(QueryError, match="Code: 292, .*Leader was suddenly changed"):
+            SqlServer.execute(server, drop)
+        server.execute(drop, replication_alter_partitions_sync=2)
+
+    assert table.active_parts() == {}

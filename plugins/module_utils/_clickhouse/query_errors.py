@@ -26,6 +26,8 @@ UNFINISHED = 341
 UNKNOWN_TABLE = 60
 TOO_LARGE = 359
 """A part or table that is larger than the limit for drops; the statement has no effect."""
+LEADERSHIP_CHANGED = 292
+"""The server does not know the leader of the table, for a moment after its start; it began nothing."""
 KEEPER_EXCEPTION = 999
 """The ensemble refused a request of the server, or did not answer."""
 _LIMITS = frozenset({158, 159, 160, 191, 241, 307, 396})
@@ -38,6 +40,7 @@ _REMEDIES = {
     " again",
     TOO_LARGE: "Raise max_partition_size_to_drop, or max_table_size_to_drop for a table, in the configuration"
     " of that server, which takes effect without a restart (SYSTEM RELOAD CONFIG), and run again",
+    LEADERSHIP_CHANGED: "Run again in some seconds",
     201: "Raise the quota of the user, or run again after the interval of the quota",
     497: "GRANT the named right to the user; docs/operate/clickhouse-rights.md lists those of each module",
     **dict.fromkeys(_LIMITS, "Raise the limit in the profile of the user, and run again"),

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,6 +37,9 @@ __all__ = [
 ]
 
 _SEARCH_PATH = "/usr/sbin:/usr/bin:/usr/local/bin"
+_LEADERSHIP_CHANGED = "Code: 292,"
+_ELECTION_SECONDS = 60.0
+_ELECTION_POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,25 @@ class ClickHouseServer(SqlServer):
         """
         self.become(patched=False, cold=cold)
         self.start()
+
+    def execute(self, sql: str, **settings: int | str) -> str:
+        """Run one statement and return the server's answer as text ("" for most statements).
+
+        A DROP PARTITION or OPTIMIZE is sent again while the server becomes the leader of the table, as it
+        does for a moment after its start or that of the leader; it did not begin the statement.
+
+        Raises:
+            QueryError: the server refused the statement.
+            OSError: the server does not answer.
+        """
+        deadline = time.monotonic() + _ELECTION_SECONDS
+        while True:
+            try:
+                return super().execute(sql, **settings)
+            except QueryError as error:
+                if _LEADERSHIP_CHANGED not in str(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(_ELECTION_POLL_SECONDS)
 
     def _environment(self) -> dict[str, str]:
         preload = {"LD_PRELOAD": str(patched_library())} if self.options.patched else {}

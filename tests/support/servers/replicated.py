@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple, Protocol
+
+from kazoo.client import KazooClient
 
 from support.servers.clickhouse import ClickHouseServer
 
@@ -125,6 +129,40 @@ class ReplicatedTable:
 
         wait_for(is_known)
         return leaders[0]
+
+    @contextmanager
+    def electing(self, client: KazooClient) -> Iterator[None]:
+        """Meanwhile the first server takes itself for the leader, as which it is not ready.
+
+        It ends when the server has refused a statement for it, or the block has ended.
+
+        client: of the ensemble of the table.
+        """
+        server = self.servers[0]
+        server.execute(f"DETACH TABLE {self.name}")
+        # It is in front of those of the servers.
+        elected = f"{self.path}/leader_election/leader_election--1"
+        client.create(elected, server.options.macros["replica"].encode())
+        server.execute(f"ATTACH TABLE {self.name}")
+        log = server.folder / "clickhouse-server.log"
+        begin = log.stat().st_size
+        ended = Event()
+
+        def elect() -> None:
+            while not ended.wait(_FIRST_POLL_SECONDS):
+                with log.open("rb") as file:
+                    file.seek(begin)
+                    if b"Leader was suddenly changed" in file.read():
+                        break
+            client.delete(elected)
+
+        with ThreadPoolExecutor(1) as pool:
+            elected_later = pool.submit(elect)
+            try:
+                yield
+            finally:
+                ended.set()
+            elected_later.result()
 
     def settle(self) -> None:
         """Wait until the replicas have nothing to do, mutations are done, and outdated parts are gone.

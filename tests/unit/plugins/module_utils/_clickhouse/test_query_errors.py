@@ -35,6 +35,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.query_er
             "Cannot modify 'alter_sync' setting in readonly mode",
             "Let the user change alter_sync: readonly = 2",
         ),
+        (292, "Leader was suddenly changed or logical error.", "Run again in some seconds"),
         (201, "Quota for user `u` has been exceeded", "Raise the quota of the user"),
         (396, "Limit for result exceeded", "Raise the limit in the profile of the user"),
         (452, "Setting alter_sync should not be changed", "Let the user change alter_sync: readonly = 2"),
