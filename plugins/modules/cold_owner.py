@@ -43,21 +43,26 @@ options:
   state:
     description:
       - V(bound) binds the two ensembles to each other, and takes no table over. A copy gets an id of its own.
-      - V(taken) also takes over the tables in O(shard_paths), each with proof.
+      - V(taken) takes over the tables in O(shard_paths), each with proof, and binds the two ensembles with the
+        first proof.
       - V(given) lets the hot ensemble in O(to) take over the tables in O(shard_paths), without further proof.
         Run it with the hot ensemble that owns the tables.
     type: str
     choices: [bound, taken, given]
     default: bound
   shard_paths:
-    description: ZooKeeper paths of the tables, C(zookeeper_path) in C(system.replicas).
+    description: ZooKeeper paths of the tables, C(zookeeper_path) in C(system.replicas). Not with O(state=bound).
     type: list
     elements: str
   to:
-    description: The id of the hot ensemble that may take the tables over, RV(hot_id) of this module there.
+    description:
+      - The id of the hot ensemble that may take the tables over, RV(hot_id) of this module there. Only with
+        O(state=given).
     type: str
   name:
-    description: The name of the hot ensemble in messages. By default, its members and its chroot.
+    description:
+      - The name of the hot ensemble in messages. By default, its members and its chroot at the time when it was
+        bound. A name replaces the former name. Not with O(state=given).
     type: str
   no_copy_runs:
     description:

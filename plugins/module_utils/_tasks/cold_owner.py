@@ -16,8 +16,9 @@ from .._partmove.errors import FormatError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.journal.events import Event
 from .._partmove.lease.two_ensembles import check_different_history, check_nonce_invisible
+from .._partmove.patched.audit.evidence import Disks
 from .._partmove.patched.audit.reader import EvidenceReader
-from .._partmove.patched.parts.pair import bind_pair, name_of, read_pair, renew_identity, trust_hot
+from .._partmove.patched.parts.pair import bind_pair, name_of, read_pair, rename_hot, renew_identity, trust_hot
 from .._partmove.patched.repair.take_over import Proof, give, take_over
 from .._partmove.tree.ports import ZnodeStore
 from .journal_file import journalled_run
@@ -31,9 +32,10 @@ class ColdOwner:
 
     failure = ""
 
-    def __init__(self, params: Mapping[str, Any]) -> None:
+    def __init__(self, params: Mapping[str, Any], disks: Disks | None = None) -> None:
         """Read the options of the module. Raises PartMoveError for invalid values."""
         self._params = params
+        self._disks = disks
         self._state: str = params["state"]
         self._paths = [ShardLayout(each).path for each in params["shard_paths"] or ()]
         if self._state != "bound" and not self._paths:
@@ -42,6 +44,8 @@ class ColdOwner:
                 remedy="Give shard_paths, the zookeeper_path of each table in system.replicas",
             )
         self._to: str = params["to"] or ""
+        self._name: str = params["name"] or ""
+        self._refuse_unused()
         if self._state == "given" and re.fullmatch(r"[0-9a-f]{32}", self._to, re.ASCII) is None:
             raise FormatError(
                 f"The option to is {self._to!r}, which is not the id of a hot ensemble",
@@ -51,21 +55,22 @@ class ColdOwner:
         self._before = self._after = _NO_PAIR
         self._is_trusted_now = False
         """Whether hot has learnt the token in cold."""
+        self._is_named_now = False
         self._changed: dict[str, str] = {}
         """Shard path → what was written about it."""
 
     def result(self) -> dict[str, Any]:
         """Return the result so far."""
-        is_bound_now = _ids(self._after) != _ids(self._before) or self._is_trusted_now
+        is_bound_now = _ids(self._after) != _ids(self._before)
         return {
-            "changed": bool(is_bound_now or self._changed),
+            "changed": bool(is_bound_now or self._is_trusted_now or self._is_named_now or self._changed),
             "hot_id": self._after.hot_id,
             "cold_id": self._after.cold_id,
             "hot_ids": list(self._after.bound_hots),
             "tables": [{"shard_path": path, "owner": text} for path, text in sorted(self._changed.items())],
             "diff": {
-                "before": self._shown(self._before, dict.fromkeys(self._changed, "as before")),
-                "after": self._shown(self._after, self._changed),
+                "before": _shown(self._before, dict.fromkeys(self._changed, "as before"), ""),
+                "after": _shown(self._after, self._changed, self._name if self._is_named_now else ""),
             },
         }
 
@@ -82,20 +87,31 @@ class ColdOwner:
         with journalled_run(journal, "cold_owner", (hot, cold), work, self._counts):
             if self._params["no_copy_runs"]:
                 self._is_trusted_now = trust_hot(hot, cold, self._locks.root)
-            if self._state != "given":
-                self._bind(hot, cold)
+            if self._state == "bound":
+                renew_identity(hot, cold, self._locks.root)
+                name = self._name or name_of(hot)
+                self._after = bind_pair(hot, cold, self._locks.root, name, may_join=True)
             for path in self._paths:
                 written = self._write(hot, cold, resources, path)
                 if written:
                     self._changed[path] = written
                     journal.record(Event.OWNER_SET, [{"shard_path": path, "owner": written}])
+            if self._name:
+                self._is_named_now = rename_hot(cold, self._locks.root, self._after, self._name)
 
-    def _bind(self, hot: ZnodeStore, cold: ZnodeStore) -> None:
-        root = self._locks.root
-        if self._state == "bound":
-            renew_identity(hot, cold, root)
-        name = self._params["name"] or name_of(hot)
-        self._after = bind_pair(hot, cold, root, name, may_join=True)
+    def _refuse_unused(self) -> None:
+        """Raise FormatError for an option that the state has no use for: another state may be meant."""
+        unused = {
+            "shard_paths": self._state == "bound" and self._paths,
+            "to": self._state != "given" and self._to,
+            "name": self._state == "given" and self._name,
+        }
+        given = [option for option, is_given in unused.items() if is_given]
+        if given:
+            raise FormatError(
+                f"The state {self._state} makes no use of {' and '.join(given)}",
+                remedy="Set the state that the task is for, taken or given, or leave the option out",
+            )
 
     def _counts(self) -> dict[str, int]:
         return {"changed": len(self._changed)}
@@ -106,18 +122,20 @@ class ColdOwner:
         if self._state == "given":
             is_new = give(hot, cold, leases, path, self._to)
             return f"may be taken over by {self._to}" if is_new else ""
-        probe = probe_of(self._params["clickhouse"])
-        evidence = EvidenceReader(hot, cold, probe, resources.clock, leases.root, at_once=SERVERS_AT_ONCE)
-        proof = take_over(hot, cold, leases, path, evidence)
+        disks = self._disks or probe_of(self._params["clickhouse"])
+        evidence = EvidenceReader(hot, cold, disks, resources.clock, leases.root, at_once=SERVERS_AT_ONCE)
+        proof = take_over(hot, cold, leases, path, evidence, self._name)
         self._after = read_pair(hot, cold, leases.root)
         return "" if proof is Proof.NONE_NEEDED else f"{self._after.hot_id}, proven by {proof.value}"
 
-    def _shown(self, pair: Pair, tables: Mapping[str, str]) -> str:
-        lines = [f"hot {pair.hot_id or 'without identity'}", f"cold {pair.cold_id or 'without identity'}"]
-        lines += [f"cold belongs to {each}" for each in pair.bound_hots]
-        lines += ["hot is a copy, or was set back"] if pair.is_copied else []
-        lines += [f"{path}: {text}" for path, text in sorted(tables.items())]
-        return "".join(f"{line}\n" for line in lines)
+
+def _shown(pair: Pair, tables: Mapping[str, str], new_name: str) -> str:
+    lines = [f"hot {pair.hot_id or 'without identity'}", f"cold {pair.cold_id or 'without identity'}"]
+    lines += [f"cold belongs to {each}" for each in pair.bound_hots]
+    lines += [f"the name of hot is {new_name}"] if new_name else []
+    lines += ["hot is a copy, or was set back"] if pair.is_copied else []
+    lines += [f"{path}: {text}" for path, text in sorted(tables.items())]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _ids(pair: Pair) -> tuple[object, ...]:

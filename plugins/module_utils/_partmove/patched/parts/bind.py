@@ -36,8 +36,11 @@ def bind(leased: LeasedShard, shard: ShardFacts) -> None:
     bind_owned(leased, shard)
 
 
-def bind_owned(leased: LeasedShard, shard: ShardFacts) -> None:
-    """Bind as `bind` does, whoever owns the shard path: the caller has the proof that it is ours."""
+def bind_owned(leased: LeasedShard, shard: ShardFacts, name: str = "") -> None:
+    """Bind as `bind` does, whoever owns the shard path: the caller has the proof that it is ours.
+
+    name: the name of the hot ensemble for people; by default its members and its chroot.
+    """
     # A binding that was read under the lease and is as desired stays so: a run with another root is refused.
     binding = shard.binding
     for _attempt in range(_ATTEMPTS):
@@ -45,7 +48,7 @@ def bind_owned(leased: LeasedShard, shard: ShardFacts) -> None:
         if not binding.pair.is_bound:
             hot, cold = leased.hot.store, leased.cold.store
             may_join = bool(binding.pair.bound_hots)
-            pair = bind_pair(hot, cold, leased.root, name_of(hot), may_join=may_join)
+            pair = bind_pair(hot, cold, leased.root, name or name_of(hot), may_join=may_join)
             if not pair.is_bound:
                 refuse_unlisted_hot(leased.binding(), cold, leased.root)
         elif binding.cold is None or not _says(binding.marker, desired):

@@ -22,6 +22,7 @@ from ...binding.identity import (
     PairZnodes,
     hots_path,
     identity_path,
+    parse_bound_hot,
     parse_identity,
 )
 from ...binding.tokens import (
@@ -147,6 +148,24 @@ def renew_identity(hot: ZnodeStore, cold: ZnodeStore, root: str) -> None:
     raise EnsembleError(
         f"The identity of the hot ensemble could not be renewed in {_ATTEMPTS} tries",
         remedy="Find out which program writes to it, stop it, and run again",
+    )
+
+
+def rename_hot(cold: ZnodeStore, root: str, pair: Pair, name: str) -> bool:
+    """Write the name of the hot ensemble of a bound pair, and return whether it had another one.
+
+    Raises as `trust_hot` does.
+    """
+    path = f"{hots_path(root)}/{pair.hot_id}"
+    for attempt in range(_ATTEMPTS):
+        cold.sync(path)
+        znode = cold.read([path])[0]
+        if znode is None or parse_bound_hot(znode).name == name:
+            return attempt > 0
+        _put(cold, path, BoundHot(name).encode(), znode)
+    raise EnsembleError(
+        f"The name of the hot ensemble could not be written in {_ATTEMPTS} tries",
+        remedy="Find out which program writes to the cold ensemble, stop it, and run again",
     )
 
 

@@ -55,9 +55,18 @@ class Proof(Enum):
 
 
 def take_over(
-    hot: ZnodeStore, cold: ZnodeStore, leases: Leases, shard_path: str, evidence: EvidenceReader
+    hot: ZnodeStore,
+    cold: ZnodeStore,
+    leases: Leases,
+    shard_path: str,
+    evidence: EvidenceReader,
+    name: str = "",
 ) -> Proof:
     """Make this cluster the owner of the shard path in cold, and return the proof.
+
+    After the proof the cold ensemble lists hot, as `bind_owned` does.
+
+    name: the name of the hot ensemble for people; by default its members and its chroot.
 
     Raises NotOwned with all unproven parts, NoSuchTable, LeaseHeld, LeaseLost, EnsembleError and kin.
     """
@@ -80,7 +89,7 @@ def take_over(
         if pair.is_copied:
             renew_identity(hot, cold, leases.root)
             shard = leased.shard()
-        bind_owned(leased, shard)
+        bind_owned(leased, shard, name)
     return proof
 
 
