@@ -43,15 +43,17 @@ options:
   state:
     description:
       - V(bound) binds the two ensembles to each other, and takes no table over. A copy gets an id of its own.
-      - V(taken) takes over the tables in O(shard_paths), each with proof, and binds the two ensembles with the
-        first proof.
+      - V(taken) takes over the tables in O(shard_paths), each with proof, and binds the two ensembles
+        with the first proof.
       - V(given) lets the hot ensemble in O(to) take over the tables in O(shard_paths), without further proof.
         Run it with the hot ensemble that owns the tables.
     type: str
     choices: [bound, taken, given]
     default: bound
   shard_paths:
-    description: ZooKeeper paths of the tables, C(zookeeper_path) in C(system.replicas). Not with O(state=bound).
+    description:
+      - ZooKeeper paths of the tables, C(zookeeper_path) in C(system.replicas).
+      - Not with O(state=bound).
     type: list
     elements: str
   to:
@@ -61,8 +63,9 @@ options:
     type: str
   name:
     description:
-      - The name of the hot ensemble in messages. By default, its members and its chroot at the time when it was
-        bound. A name replaces the former name. Not with O(state=given).
+      - The name of the hot ensemble in messages. By default, its members and its chroot at the time when it
+        was bound. A name replaces the former name.
+      - Not with O(state=given).
     type: str
   no_copy_runs:
     description:

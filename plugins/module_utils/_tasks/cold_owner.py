@@ -18,7 +18,14 @@ from .._partmove.journal.events import Event
 from .._partmove.lease.two_ensembles import check_different_history, check_nonce_invisible
 from .._partmove.patched.audit.evidence import Disks
 from .._partmove.patched.audit.reader import EvidenceReader
-from .._partmove.patched.parts.pair import bind_pair, name_of, read_pair, rename_hot, renew_identity, trust_hot
+from .._partmove.patched.parts.pair import (
+    bind_pair,
+    name_of,
+    read_pair,
+    rename_hot,
+    renew_identity,
+    trust_hot,
+)
 from .._partmove.patched.repair.take_over import Proof, give, take_over
 from .._partmove.tree.ports import ZnodeStore
 from .journal_file import journalled_run

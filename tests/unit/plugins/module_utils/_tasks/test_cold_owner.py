@@ -35,7 +35,7 @@ DEFAULTS: dict[str, Any] = {
     "no_copy_runs": False,
     "journal": "",
 }
-TAKEN = {"state": "taken", "shard_paths": [PATH]}
+TAKEN: dict[str, Any] = {"state": "taken", "shard_paths": [PATH]}
 
 
 @pytest.fixture
