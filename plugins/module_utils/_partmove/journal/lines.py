@@ -83,15 +83,38 @@ def read_lines(lines: Iterable[bytes], where: str) -> Iterator[tuple[int, Journa
     """
     for number, data in enumerate(lines, 1):
         text = data.rstrip(b"\r\n")
-        if text and (text == data or is_cut(text)):
+        if text and text == data:
             yield number, None
         elif text:
-            yield number, parse_line(text, f"{where}, line {number}")
+            yield number, _parse_unless_cut(text, f"{where}, line {number}")
 
 
 def is_cut(data: bytes) -> bool:
     """Whether ``data``, without its line end, is the beginning of an unfinished line."""
-    return not data.endswith(b"}") and data[: len(_BEGIN)] == _BEGIN[: len(data)]
+    if data[: len(_BEGIN)] != _BEGIN[: len(data)]:
+        return False
+    if not data.endswith(b"}"):
+        return True
+    try:
+        json.loads(data)
+    except json.JSONDecodeError as error:
+        # A row has objects, after each of which the line may end.
+        return error.pos == len(error.doc)
+    except ValueError:
+        pass
+    return False
+
+
+def _parse_unless_cut(data: bytes, where: str) -> JournalLine | None:
+    # Nearly all lines are whole, and are parsed once.
+    if not data.endswith(b"}") and is_cut(data):
+        return None
+    try:
+        return parse_line(data, where)
+    except FormatError:
+        if is_cut(data):
+            return None
+        raise
 
 
 _BEGIN = f'{{"version":{VERSION},'.encode()

@@ -20,6 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.li
     encoded_lines,
     is_cut,
     parse_line,
+    read_lines,
 )
 
 TIME, RUN = "2026-11-22T06:45:00.000Z", "0f8fad5bd9cb469fa16570867728950e"
@@ -68,8 +69,17 @@ def test_an_unknown_line_is_refused(line: bytes, problem: str) -> None:
 
 
 def test_an_unfinished_line_is_detected_wherever_it_ends() -> None:
-    (line,) = encoded_lines(TIME, RUN, Event.COPIES_REMOVED, [ROW])
+    each = {"part": "20191201_0_0_0", "digest": "0" * 64, "replicas": ["r1"], "data": "AAAA"}
+    row = {**ROW, "state": "COLD", "state_before": "HOT", "state_version": 0, "parts": [each, each]}
+    (line,) = encoded_lines(TIME, RUN, Event.SWITCHING, [row])
     whole = line.rstrip(b"\n")
+    for length in range(1, len(whole)):
+        assert [found for _number, found in read_lines([whole[:length] + b"\n", line], "a journal")] == [
+            None,
+            parse_line(line, "here"),
+        ]
     assert [is_cut(whole[:length]) for length in range(1, len(whole))] == [True] * (len(whole) - 1)
     assert not is_cut(whole)
     assert not is_cut(b"something else")
+    assert not is_cut(whole[:-1] + b"]}")
+    assert not is_cut(whole[:20] + b"\xff}")
