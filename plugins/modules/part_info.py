@@ -90,10 +90,16 @@ partitions:
       description:
         - Location of the partition. Needs O(cold).
         - V(hot), possibly with copies in cold; V(cold); V(absent); or V(drifted) if State and registration
-          contradict each other.
+          contradict each other. Parts of C(former_replicas) do not count.
       type: str
     replicas:
       description: Replicas with a registered part of the partition, sorted.
+      type: list
+      elements: str
+    former_replicas:
+      description:
+        - Those of C(replicas) that hot does not have, sorted. M(olap.partmove.part_repair) removes their parts
+          from cold with the kind V(another_replica).
       type: list
       elements: str
     last_modified:
@@ -122,6 +128,7 @@ partitions:
       state: COLD
       location: cold
       replicas: [r1, r2]
+      former_replicas: []
       last_modified: "2026-11-20T22:15:00.000Z"
       hot: {parts: 0, znodes: 0, bytes: 0}
       cold: {parts: 2, znodes: 2, bytes: 192}

@@ -105,6 +105,7 @@ class PartInfo:
             "state": state_text(overview.state),
             "location": overview.location.summary if self._has_cold else None,
             "replicas": sorted({row.replica for row in overview.rows}),
+            "former_replicas": overview.former_replicas,
             "last_modified": None if modified is None else format_time(modified),
         }
         for ensemble, total in self._totals.items():

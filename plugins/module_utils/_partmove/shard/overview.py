@@ -51,8 +51,16 @@ class PartitionOverview:
 
     @property
     def location(self) -> Location:
-        """The location of the partition. Valid only if both ensembles were read."""
+        """The location of the partition, over the replicas in hot. Valid only if both ensembles were read.
+
+        Parts in cold of a former replica are no server's: moves do not see them either.
+        """
         return locate(RegisteredNames(self.state, self._names(HOT), self._names(COLD)))
+
+    @property
+    def former_replicas(self) -> list[str]:
+        """Names of the replicas with a part in cold that hot does not have, sorted."""
+        return sorted({row.replica for row in self.rows} - self.replicas)
 
     @property
     def last_modified(self) -> int | None:
@@ -64,10 +72,9 @@ class PartitionOverview:
         return max(in_hot or [row.mtime for row in self.rows], default=None)
 
     def _names(self, ensemble: str) -> dict[str, set[str]]:
-        replicas = self.replicas | {row.replica for row in self.rows}
-        names: dict[str, set[str]] = {replica: set() for replica in replicas}
+        names: dict[str, set[str]] = {replica: set() for replica in self.replicas}
         for row in self.rows:
-            if row.ensemble == ensemble:
+            if row.ensemble == ensemble and row.replica in names:
                 names[row.replica].add(row.part)
         return names
 

@@ -66,6 +66,23 @@ def test_a_replica_without_a_cold_part_makes_the_partition_drifted(bench: Bench,
     assert overviews(bench)[DAY].location is Location.UNEVEN
 
 
+@pytest.mark.parametrize("dropped", [False, True])
+def test_parts_in_cold_of_a_former_replica_do_not_count(bench: Bench, *, dropped: bool) -> None:
+    """No server removes them, and no move sees them: what waits for them would wait for ever."""
+    bench.move()
+    bench.hot.delete(f"{PATH}/replicas/r2", recursive=True)
+    if dropped:
+        bench.cold.delete(bench.part("r1"))
+    else:
+        assert bench.reheat().moved.keys() == {DAY}
+        bench.clock.time += 700
+        bench.reheat()
+    found = overviews(bench)[DAY]
+    assert found.location is (Location.ABSENT if dropped else Location.HOT)
+    assert found.former_replicas == ["r2"]
+    assert found.registered("cold").parts == 1
+
+
 def test_without_cold_only_hot_counts(bench: Bench) -> None:
     bench.move()
     assert [each.partition_id for each in read_overview(bench.hot_store, None, PATH)] == [OTHER]
