@@ -106,6 +106,22 @@ def test_a_run_after_the_drop_of_another_sets_state(
     assert state_of(table, registry) == b"HOT"
 
 
+@pytest.mark.parametrize(("partition", "location"), [(DAY, "cold"), ("20191202", "hot")])
+def test_a_former_replica_in_cold_is_named_and_waited_for_by_nobody(
+    table: ReplicatedTable, operator: Operator, registry: Registry, partition: str, location: str
+) -> None:
+    part = f"{partition}_0_0_0"
+    registry.cold.create(f"{table.path}/replicas/r9/parts/{part}", b"", makepath=True)
+    done = operator.play("drop", "part_move", dropping(table, partition=partition))
+    assert done.status == 0, done.told
+    assert f"{table.path} {partition}: {location}" in done.output
+    assert "of former replicas, which no server removes: r9. Repair the kind another_replica" in done.output
+    table.settle()
+    assert [len(table.rows(number)) for number in (0, 1)] == [3, 3]
+    assert registry.of(table, partition) == ({}, {"r9": [part]})
+    assert state_of(table, registry) == (b"HOT" if partition == DAY else b"COLD")
+
+
 def test_hot_parts_of_a_partition_whose_state_stayed_cold_are_dropped(
     table: ReplicatedTable, operator: Operator, registry: Registry
 ) -> None:

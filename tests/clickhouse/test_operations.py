@@ -64,6 +64,25 @@ def test_a_merge_on_a_server_that_does_not_know_the_leader_yet(
     assert table.active_parts()[DAY] == [f"{DAY}_0_0_1"]
 
 
+def test_a_former_replica_in_cold_does_not_stop_the_statements(
+    table: ReplicatedTable, operator: Operator, registry: Registry
+) -> None:
+    """Cold has its parts of a cold partition, and of one that is dropped on all other replicas."""
+    dropped = f"{OTHER}_0_0_0"
+    for part in (PART, dropped):
+        registry.cold.create(f"{table.path}/replicas/r9/parts/{part}", b"", makepath=True)
+    table.servers[0].execute(
+        f"ALTER TABLE {table.name} DROP PARTITION {OTHER}", replication_alter_partitions_sync=2
+    )
+    registry.hot.create(f"{table.path}/block_numbers/{OTHER}/State", b"COLD")
+
+    done = operator.play("while_hot", "part_move", mutation(table, "id = 1"))
+
+    assert done.status == 0, done.told
+    table.settle()
+    assert [table.rows(number) for number in (0, 1)] == [[("2019-12-01", 0), ("2019-12-01", 2)]] * 2
+
+
 def test_a_mutation_of_a_table_with_cold_partitions(
     table: ReplicatedTable, operator: Operator, registry: Registry
 ) -> None:
@@ -229,7 +248,8 @@ def test_a_drop_after_the_end_of_a_session_with_cold_tells_what_to_do(
         proxy.disconnect()
         run = operator.play("drop", "part_move", variables)
     assert run.status != 0
-    assert "Only cold has them: the servers have lost their session with cold" in run.output
+    assert "start the servers of r1, r2 if they do not run" in run.output
+    assert "If these servers ran all the time, they have lost their session with cold" in run.output
     assert "repair the kind ghost" in run.output
     table.settle()
     assert [len(table.rows(number)) for number in (0, 1)] == [3, 3]
