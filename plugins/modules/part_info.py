@@ -98,8 +98,8 @@ partitions:
       elements: str
     former_replicas:
       description:
-        - Those of C(replicas) that hot does not have, sorted. M(olap.partmove.part_repair) removes their parts
-          from cold with the kind V(another_replica).
+        - Those of C(replicas) that hot does not have, sorted. M(olap.partmove.part_repair) removes their
+          parts from cold with the kind V(another_replica).
       type: list
       elements: str
     last_modified:

@@ -138,6 +138,14 @@ passed_by:
   returned: when the options are valid
   type: list
   elements: dict
+failed_partitions:
+  description:
+    - Partitions whose merge failed, as C(shard_path), C(partition), C(reason) and C(remedy). The module fails
+      after all other replica sets are done.
+    - No further partitions are merged on the servers of such a partition. They are counted as RV(left).
+  returned: when the options are valid
+  type: list
+  elements: dict
 left:
   description: Number of partitions left for another run.
   returned: when the options are valid

@@ -2,14 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read merges.sql of a report: the partitions to merge, in order."""
+"""The partitions to merge, in order: from merges.sql of a report, or from a list."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from .._partmove.errors import FormatError
 from .._partmove.formats.layout import check_shard_path
@@ -24,6 +25,32 @@ class Merge(NamedTuple):
 
     shard_path: str
     partition: str
+
+
+def requested_merges(params: Mapping[str, Any]) -> Iterator[Merge]:
+    """Yield each requested partition once, in the order of first occurrence.
+
+    params: the options ``src`` and ``partitions`` of partition_merge.
+
+    Raises FormatError for invalid names, and for a file that cannot be read.
+    """
+    if params["src"] is None:
+        given = [
+            Merge(check_shard_path(each["shard_path"]), check_partition_id(each["partition"], "partitions"))
+            for each in params["partitions"]
+        ]
+        yield from dict.fromkeys(given)
+        return
+    try:
+        with Path(params["src"]).open(encoding="utf-8") as lines:
+            yield from dict.fromkeys(merges_in(lines, params["src"]))
+    except (OSError, UnicodeDecodeError) as error:
+        path = Path(params["src"])
+        where = str(path) if path.is_absolute() else f"{path} in {Path.cwd()}"
+        raise FormatError(
+            f"{where} cannot be read: {getattr(error, 'strerror', None) or error}",
+            remedy="Give the absolute path of a merges.sql on the host that runs the module",
+        ) from error
 
 
 def merges_in(lines: Iterable[str], where: str) -> Iterator[Merge]:

@@ -6,18 +6,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from .._clickhouse.merge_servers import HttpMergeServers, PartitionOnReplica
 from .._clickhouse.options import ClickHouseOptions
-from .._partmove.errors import FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
-from .._partmove.formats.layout import check_shard_path
-from .._partmove.formats.names import check_partition_id
+from .._partmove.errors import EnsembleUnreachable, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
 from .._partmove.lease.confirmation import confirm_lease
 from .._partmove.lease.lease import (
     LeaseKeeper,
@@ -26,31 +21,9 @@ from .._partmove.shard.location import Location
 from .._partmove.text import first_few, parse_duration
 from .._partmove.tree.ports import Clock, ZnodeStore
 from .merge_table import MergeTable, Replica
-from .merges_file import Merge, merges_in
+from .merges_file import Merge, requested_merges
+from .replica_set import ReplicaSet, RunningMerge
 from .resources import LockOptions, Resources
-
-
-@dataclass
-class RunningMerge:
-    """A merge whose statement a server has received."""
-
-    merge: Merge
-    replica: Replica
-    """The replica that received the statement."""
-    until: float
-    """Deadline of the merge, in seconds since 1970."""
-    refused: str = ""
-    """Why the server did not start the merge; empty if the merge started."""
-
-
-@dataclass
-class ReplicaSet:
-    """The servers of some shard paths, which run one merge at a time."""
-
-    waiting: deque[Merge] = field(default_factory=deque)
-    running: RunningMerge | None = None
-    busy_until: float | None = None
-    """Time at which the run stops waiting for busy servers, in seconds since 1970; None without any."""
 
 
 class PartitionMerge:
@@ -60,7 +33,7 @@ class PartitionMerge:
         """Read the options of the module. Raises PartMoveError for invalid values."""
         self._servers = HttpMergeServers(ClickHouseOptions.of(params["clickhouse"]))
         self._locks = LockOptions.of(params)
-        self._requested = list(_requested(params))
+        self._requested = list(requested_merges(params))
         self._max_queue: int = params["max_queue"]
         self._max_merges: int = params["max_merges"]
         self._timeout = parse_duration(params["timeout"], "timeout")
@@ -74,21 +47,31 @@ class PartitionMerge:
         self._started = 0
         self._already = 0
         self._passed_by: list[dict[str, str]] = []
+        self._failed: dict[Merge, PartMoveError] = {}
         self._stopped = ""
 
     @property
     def failure(self) -> str:
-        """Why the run stopped early: servers were too busy; empty otherwise."""
-        return self._stopped
+        """Why the run is not complete: servers were too busy, or merges failed; empty otherwise."""
+        if not self._failed:
+            return self._stopped
+        (merge, error), *others = self._failed.items()
+        more = f" ({len(others)} others failed too)" if others else ""
+        failed = f"Partition {merge.partition} of {merge.shard_path}{more}: {error}"
+        return f"{failed} {self._stopped}".rstrip()
 
     def result(self) -> dict[str, Any]:
         """Return the merges so far, in order."""
-        done = len(self._merged) + self._already + len(self._passed_by)
+        done = len(self._merged) + self._already + len(self._passed_by) + len(self._failed)
         return {
             "changed": bool(self._started),
             "merged": [each._asdict() for each in self._merged],
             "merged_already": self._already,
             "passed_by": self._passed_by,
+            "failed_partitions": [
+                {**merge._asdict(), "reason": error.message, "remedy": error.remedy}
+                for merge, error in self._failed.items()
+            ],
             "left": len(self._requested) - done,
         }
 
@@ -96,7 +79,7 @@ class PartitionMerge:
         """Merge the partitions; in check mode only list them."""
         hot, cold = resources.open_pair()
         sets = self._replica_sets(hot, cold)
-        if self._requested and not sets:
+        if self._requested and not sets and not self._failed:
             paths = first_few(dict.fromkeys(each.shard_path for each in self._requested))
             raise NoSuchTable(
                 f"There is no replicated table at {paths} in the hot ensemble",
@@ -109,7 +92,7 @@ class PartitionMerge:
         self._leases = self._locks.keeper("partition_merge", hot, cold, resources.clock)
         while True:
             for each in sets:
-                self._advance(each, resources.clock)
+                self._advance_or_end(each, resources.clock)
             if not any(map(self._is_at_work, sets)):
                 return
             resources.clock.sleep(self._poll)
@@ -119,16 +102,27 @@ class PartitionMerge:
         return replica_set.running is not None or is_waiting
 
     def _simulate(self) -> None:
+        failed: set[str] = set()
         for merge in self._requested:
             if self._started >= self._limit:
                 return
-            if merge.shard_path not in self._tables:
+            if merge.shard_path not in self._tables or merge.shard_path in failed:
                 continue
-            if _is_merged([now for _replica, now in self._read_replicas(merge)]):
-                self._already += 1
-            elif self._is_in_hot(merge, self._tables[merge.shard_path].listed_location(merge.partition)):
-                self._started += 1
-                self._merged.append(merge)
+            try:
+                self._simulate_one(merge)
+            except EnsembleUnreachable:
+                raise
+            except PartMoveError as error:
+                # Its servers would be waited for once more.
+                failed.add(merge.shard_path)
+                self._failed[merge] = error
+
+    def _simulate_one(self, merge: Merge) -> None:
+        if _is_merged([now for _replica, now in self._read_replicas(merge)]):
+            self._already += 1
+        elif self._is_in_hot(merge, self._tables[merge.shard_path].listed_location(merge.partition)):
+            self._started += 1
+            self._merged.append(merge)
 
     def _replica_sets(self, hot: ZnodeStore, cold: ZnodeStore) -> list[ReplicaSet]:
         """Group the merges by the servers of their replicas. Each group keeps the order."""
@@ -138,15 +132,28 @@ class PartitionMerge:
             try:
                 if path not in self._tables:
                     self._tables[path] = MergeTable(hot, cold, path, self._locks.root)
+                servers = frozenset(
+                    self._servers.server(path, each.name, each.host) for each in self._tables[path].replicas
+                )
+            except EnsembleUnreachable:
+                raise
             except NoSuchTable as error:
                 # The table may have been dropped since the report was made.
                 self._passed_by.append({**merge._asdict(), "reason": error.message})
-                continue
-            servers = frozenset(
-                self._servers.server(path, each.name, each.host) for each in self._tables[path].replicas
-            )
-            sets.setdefault(servers, ReplicaSet()).waiting.append(merge)
+            except PartMoveError as error:
+                self._failed[merge] = error
+            else:
+                sets.setdefault(servers, ReplicaSet()).waiting.append(merge)
         return list(sets.values())
+
+    def _advance_or_end(self, replica_set: ReplicaSet, clock: Clock) -> None:
+        """Start the next merge if the running merge is done; an error ends the set, and no other one."""
+        try:
+            self._advance(replica_set, clock)
+        except EnsembleUnreachable:
+            raise
+        except PartMoveError as error:
+            self._failed[replica_set.end()] = error
 
     def _advance(self, replica_set: ReplicaSet, clock: Clock) -> None:
         """Start the next merge if the running merge is done."""
@@ -272,27 +279,6 @@ class PartitionMerge:
             (each, self._servers.read_state(path, each.name, each.host, merge.partition))
             for each in self._tables[path].replicas
         ]
-
-
-def _requested(params: Mapping[str, Any]) -> Iterator[Merge]:
-    """Yield each requested partition once, in the order of first occurrence."""
-    if params["src"] is None:
-        given = [
-            Merge(check_shard_path(each["shard_path"]), check_partition_id(each["partition"], "partitions"))
-            for each in params["partitions"]
-        ]
-        yield from dict.fromkeys(given)
-        return
-    try:
-        with Path(params["src"]).open(encoding="utf-8") as lines:
-            yield from dict.fromkeys(merges_in(lines, params["src"]))
-    except (OSError, UnicodeDecodeError) as error:
-        path = Path(params["src"])
-        where = str(path) if path.is_absolute() else f"{path} in {Path.cwd()}"
-        raise FormatError(
-            f"{where} cannot be read: {getattr(error, 'strerror', None) or error}",
-            remedy="Give the absolute path of a merges.sql on the host that runs the module",
-        ) from error
 
 
 def _is_merged(replicas: Sequence[PartitionOnReplica]) -> bool:
