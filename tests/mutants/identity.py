@@ -172,8 +172,8 @@ MUTANTS = (
     Mutant(
         "the pair is read without a sync of cold",
         _PAIR,
-        "    cold.sync(path)\n",
-        "",
+        "    cold.sync(path)\n    in_hot",
+        "    in_hot",
         ("patched/parts/test_pair.py::test_a_member_that_lags_behind_is_synced[cold]",),
     ),
     Mutant(
