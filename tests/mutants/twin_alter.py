@@ -137,15 +137,38 @@ MUTANTS = (
     Mutant(
         "readers keep a column that leaves",
         _STEPS,
-        "        prepare(self._shard, statement)\n",
+        "        self._prepare()\n",
         "",
         ("twin/alter/test_reading.py::test_the_order_of_the_statements",),
     ),
     Mutant(
+        "the record of a statement that the reading table refuses stays for ever",
+        _STEPS,
+        "                if self._record.begun:\n                    raise\n",
+        "                raise\n",
+        ("twin/alter/test_reading.py::test_nothing_is_left_if_the_reading_table_keeps_the_column",),
+    ),
+    Mutant(
+        "the record goes although the statement was begun",
+        _STEPS,
+        "                if self._record.begun:\n                    raise\n",
+        "",
+        (
+            "twin/alter/test_reading.py::test_the_record_stays_if_the_reading_table_refuses_amid_the_statement",
+        ),
+    ),
+    Mutant(
+        "a column leaves readers before those that are computed from it",
+        "twin/alter/dependents.py",
+        "    begun.add(column)\n",
+        "    begun.add(column)\n    found[column] = None\n",
+        ("twin/alter/test_dependents.py::test_dependent_columns_leave_first",),
+    ),
+    Mutant(
         "a refused statement leaves readers without the column",
         _STEPS,
-        "        recreate(self._shard, self._record.statement)\n        self._records.remove",
-        "        self._records.remove",
+        "            recreate(self._shard, self._record.statement)\n        self._records.remove",
+        "            pass\n        self._records.remove",
         ("twin/alter/test_reading.py::test_a_refused_statement_gives_the_reading_table_its_column_back",),
     ),
     Mutant(
@@ -273,8 +296,8 @@ MUTANTS = (
     Mutant(
         "a reading table that a killed run dropped stays away",
         _STEPS,
-        "        restore(self._shard, statement, self._record.reading)\n",
-        "",
+        "            restore(self._shard, statement, self._record.reading)\n",
+        "            pass\n",
         (f"{_TEST_STEPS}::test_readers_get_a_dropped_table_back_before_anything_else",),
     ),
     Mutant(

@@ -98,6 +98,8 @@ class ModelAlters:
         self.reading_columns: list[str] | None = ["day", "id"]
         """None without a reading table."""
         self.reading_engine = dict.fromkeys(REPLICAS, READING)
+        self.expressions: dict[str, str] = {}
+        """Column → the one column that its ALIAS is an expression of."""
         self.on: Callable[[str], object] = lambda _sql: None
         """Called before each statement and after it."""
         self.refused: Mapping[str, str] = {}
@@ -186,9 +188,11 @@ class ModelAlters:
         if self.reading_columns is None:
             return []
         columns, replaces = tuple(self.reading_columns), self.replaces
-        own = ReadingTable(
-            "db.hits_all", self.reading_engine[tables.replica.name], columns, columns, replaces
+        expressions = tuple(
+            f"toString({text})" if (text := self.expressions.get(each)) else "" for each in columns
         )
+        engine = self.reading_engine[tables.replica.name]
+        own = ReadingTable("db.hits_all", engine, columns, columns, replaces, expressions)
         other = ReadingTable("db.other", "Merge('db', '^other$')", ("day",), ("day",), replaces)
         return [other] if tables.replica.name in self.unread else [own, other]
 
@@ -251,7 +255,17 @@ class ModelAlters:
             self.reading_engine[replica] = text.partition(" ENGINE = ")[2]
         else:
             assert self.reading_columns is not None
-            self.reading_columns.remove(text.rsplit(maxsplit=1)[-1])
+            self.reading_columns = self._without(self.reading_columns, text.split(", "))
+
+    def _without(self, columns: Sequence[str], drops: Sequence[str]) -> list[str]:
+        """Drop columns one after the other, as a server checks the commands of a statement."""
+        left = list(columns)
+        for column in (each.removeprefix("DROP COLUMN ") for each in drops):
+            left.remove(column)
+            dependent = [each for each in left if self.expressions.get(each) == column]
+            if dependent:
+                raise Refused(f"Cannot drop column {column}, because column {dependent[0]} depends on it")
+        return left
 
     def _apply_partition(self, table: ModelTable, verb: str, partition: str) -> None:
         if verb == "ATTACH":
@@ -270,9 +284,12 @@ class ModelAlters:
                 raise Refused(f"{words[2]} already exists")
             table.columns.append(words[2])
         elif words[0] == "DROP":
-            table.columns.remove(words[2])
+            table.columns = self._without(table.columns, [" ".join(words)])
         elif words[0] == "RENAME":
             table.columns[table.columns.index(words[2])] = words[4]
+            self.expressions = {
+                each: words[4] if of == words[2] else of for each, of in self.expressions.items()
+            }
 
 
 class AlterBench:

@@ -48,6 +48,8 @@ class ReadingTable(NamedTuple):
     """Names of the columns."""
     can_be_replaced: bool
     """Whether the engine of the database supports CREATE OR REPLACE TABLE."""
+    expressions: tuple[str, ...] = ()
+    """For each name, the expression of its DEFAULT, MATERIALIZED or ALIAS; "" for a column without."""
 
 
 class AlterServers(Protocol):

@@ -7,7 +7,7 @@
 A run that is killed at any point leaves the record. The next run continues::
 
     reading tables that a killed run dropped are created
-    the columns that leave are dropped from the reading tables
+    the columns that leave are dropped from the reading tables, or the record is removed if these refuse
     for the table, then for its twin:
         "begun" is recorded
         the statement is executed, unless the servers prove that it took effect (`effect`)
@@ -23,7 +23,8 @@ first, because it gets the inserts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from ...errors import EnsembleError, LeaseLost, PartMoveError
 from ...journal.events import Event
@@ -59,21 +60,49 @@ class AlterSteps:
     def finish(self) -> None:
         """Take the steps that are left.
 
-        Raises PartMoveError. The record then stays, unless the servers refused the statement without any
-        effect.
+        Raises PartMoveError. The record then stays, unless the servers refused the statement or a step before it,
+        and neither table has changed.
         """
         statement = self._record.statement
-        restore(self._shard, statement, self._record.reading)
-        prepare(self._shard, statement)
+        with self._of_readers():
+            restore(self._shard, statement, self._record.reading)
+        self._prepare()
         for side in ORDER:
             if side not in self._record.done:
                 self._change(side)
-        recreate(self._shard, statement)
+        with self._of_readers():
+            recreate(self._shard, statement)
         self._compare()
         shard = self._shard
         self._records.remove(shard.lease, self._stored, leave_ledger(shard, self._record))
         line = {"shard_path": shard.shard_path, "statement": statement.text}
         shard.journal.record(Event.ALTERED, [line])
+
+    def _prepare(self) -> None:
+        with self._of_readers():
+            try:
+                prepare(self._shard, self._record.statement)
+            except Refused as refused:
+                if self._record.begun:
+                    raise
+                refusal = refused
+            else:
+                return
+        raise self._withdrawn(refusal)
+
+    @contextmanager
+    def _of_readers(self) -> Iterator[None]:
+        """Say in errors that a step for the reading tables is left, and how it is finished."""
+        try:
+            yield
+        except (EnsembleError, LeaseLost):
+            raise
+        except PartMoveError as error:
+            raise PartMoveError(
+                f"{self._shard.shard_path}: the statement is not finished, as a table that reads both tables"
+                f" cannot follow, and no partition of the two tables moves meanwhile: {error.message}",
+                remedy="Remove the cause, and run twin_alter without a statement, which continues",
+            ) from None
 
     def _change(self, side: Side) -> None:
         is_resumed = side in self._record.begun
@@ -132,7 +161,12 @@ class AlterSteps:
         """Return the error, and remove the record if the statement had no effect on any table."""
         if self._record.done or not effect.nothing_happened(is_resumed):
             return self._not_done(side, refused.message)
-        recreate(self._shard, self._record.statement)
+        return self._withdrawn(refused)
+
+    def _withdrawn(self, refused: Refused) -> PartMoveError:
+        """Return the error for a statement without effect, after the record of it was removed."""
+        with self._of_readers():
+            recreate(self._shard, self._record.statement)
         self._records.remove(self._shard.lease, self._stored)
         return PartMoveError(f"{refused.message}. Neither table was changed", remedy=refused.remedy)
 
