@@ -17,6 +17,7 @@ from .._partmove.twin.alter.statement import check_text
 from .._partmove.twin.move.tables import Side, TwinReplica, TwinTables
 from .._partmove.twin.table.pair import as_twin_tables, locate_name
 from .client import ClickHouseClient, QueryRefused
+from .expected_expiries import read_expected_expiries
 from .pair_servers import HttpPairServers
 from .sent_settings import EVERY_REPLICA
 from .twin_activity import names_table
@@ -90,6 +91,10 @@ class HttpAlterServers(HttpPairServers):
             f" AND partition_id = {literal(partition_id)} AND reason = ''"
         )
         return int(count)
+
+    def expected_expiries(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, int]:
+        """Implement `AlterServers.expected_expiries`."""
+        return read_expected_expiries(self._client_of(tables), tables, partition_ids)
 
     def columns(self, tables: TwinTables) -> tuple[str, ...]:
         """Implement `AlterServers.columns`."""

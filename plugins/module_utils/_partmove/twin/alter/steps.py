@@ -9,12 +9,14 @@ A run that is killed at any point leaves the record. The next run continues::
     reading tables that a killed run dropped are created
     the columns that leave are dropped from the reading tables, or the record is removed if these refuse
     for the table, then for its twin:
+        before the twin, expiry times in the ledger become earlier by a new TTL (`expiry`)
         "begun" is recorded
         the statement is executed, unless the servers prove that it took effect (`effect`)
         the run waits until it took effect on every replica
         "done" is recorded
     the reading tables are created again
     both tables are compared on every replica
+    expiry times in the ledger become those of the twin
     the record is removed, and with it dropped and emptied partitions from the ledger of the twin
 
 No partition is between the tables meanwhile: the record keeps moves from the shard path. The table comes
@@ -31,6 +33,7 @@ from ...journal.events import Event
 from ..move.gates import refuse_tables
 from ..move.tables import Side, TwinTables
 from .effect import Doubtful, Effect
+from .expiry import advance_expiries, renew_expiries
 from .leaving import leave_ledger
 from .reading import prepare, recreate, restore
 from .record import AlterRecord, AlterRecords, StoredAlter
@@ -60,8 +63,8 @@ class AlterSteps:
     def finish(self) -> None:
         """Take the steps that are left.
 
-        Raises PartMoveError. The record then stays, unless the servers refused the statement or a step before it,
-        and neither table has changed.
+        Raises PartMoveError. The record then stays, unless the servers refused the statement or a step before
+        it, and neither table has changed.
         """
         statement = self._record.statement
         with self._of_readers():
@@ -74,6 +77,7 @@ class AlterSteps:
             recreate(self._shard, statement)
         self._compare()
         shard = self._shard
+        renew_expiries(shard, statement)
         self._records.remove(shard.lease, self._stored, leave_ledger(shard, self._record))
         line = {"shard_path": shard.shard_path, "statement": statement.text}
         shard.journal.record(Event.ALTERED, [line])
@@ -111,6 +115,8 @@ class AlterSteps:
             self._shard.clock.sleep(_SETTLE_SECONDS)
             self._shard.wait_until_quiet()
         else:
+            if side is Side.COLD:
+                advance_expiries(self._shard, self._record.statement)
             self._save(self._record._replace(begun=(*self._record.begun, side)))
         effect = Effect(self._shard, self._record, side)
         if not (is_resumed and effect.is_there()):
