@@ -126,6 +126,8 @@ class ModelAlters:
         """How many times the newest mutations are not listed once a barrier is among them; before, never."""
         self.emptied: Mapping[str, bool] = {}
         """Partitions without rows after a DELETE → whether their parts are gone, too."""
+        self.emptied_blocks: Mapping[int, bool] = {}
+        """The same for single parts, by their blocks."""
         self.failing = ""
         """Why mutations fail."""
         self.progress: list[str] = []
@@ -315,6 +317,12 @@ class ModelAlters:
             rows = table.drop(partition)
             if rows and not is_gone:
                 table.insert(partition, "")
+        for parts in table.parts.values():
+            parts[:] = [
+                (number, "" if number in self.emptied_blocks else row)
+                for number, row in parts
+                if not self.emptied_blocks.get(number)
+            ]
 
     def _apply_reading(self, tables: TwinTables, text: str) -> None:
         replica = tables.replica.name

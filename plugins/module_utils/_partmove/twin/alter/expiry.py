@@ -24,12 +24,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ...formats.names import PartName, parse_names
-from ...journal.events import Event
 from ..ledger.compare import has_ttl, uncovered
 from ..ledger.entry import BlockRange, LedgerEntry
 from ..ledger.ledger import OpenLedger
 from ..ledger.work import in_batches
 from ..move.tables import TwinTables
+from .leaving import write_changes
 from .shard import AlterShard
 from .statement import AlterKind, Statement
 from .words import words_of
@@ -104,7 +104,7 @@ def _change(
 ) -> None:
     """Change the times of all entries.
 
-    time_of: returns the new time of blocks, by the one that the parts of the twin have; see `_expiry`.
+    time_of: returns the new time of blocks, by the one that the parts of the twin have; see `expiry_of`.
     times_of: maps parts of partitions to their times; parts without a time are left out.
     """
     opened = OpenLedger(shard.hot, shard.root, shard.shard_path)
@@ -117,17 +117,14 @@ def _change(
             names = parse_names(texts, each, "system.parts")
             ranges = entries[each].ranges
             after = tuple(
-                blocks._replace(expires=time_of(blocks, _expiry(blocks, names, times))) for blocks in ranges
+                blocks._replace(expires=time_of(blocks, expiry_of(blocks, names, times))) for blocks in ranges
             )
             if after != ranges:
                 changes[each] = entries[each]._replace(ranges=after)
-        if opened.ledger is not None and changes:
-            row = {"shard_path": shard.shard_path, "entered": sorted(changes), "removed": []}
-            shard.journal.record(Event.LEDGER_WRITING, [row])
-            opened.commit(shard.lease, opened.ledger.pair, changes)
+        write_changes(shard, opened, changes)
 
 
-def _expiry(blocks: BlockRange, names: Collection[PartName], times: Mapping[str, int]) -> int | None:
+def expiry_of(blocks: BlockRange, names: Collection[PartName], times: Mapping[str, int]) -> int | None:
     """Return when all rows of the parts with the blocks have expired; 0 if one of the parts never does.
 
     None if no parts with rows have the blocks.

@@ -9,8 +9,12 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_names
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.expiry import changes_ttl
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.expiry import (
+    changes_ttl,
+    expiry_of,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.statement import (
     AlterKind,
     Statement,
@@ -185,6 +189,16 @@ def test_without_a_ledger_nothing_of_the_twin_is_read() -> None:
     bench = AlterBench()
     bench.servers.unreadable = True
     assert len(bench.run("MODIFY TTL 90").statements) == 2
+
+
+def test_blocks_in_several_parts_expire_with_the_last() -> None:
+    """An entry may list several parts as one range, also of parts that were merged since."""
+    one, two, late = parse_names(["p_1_2_1", "p_3_5_1", "p_6_6_0"], "p", "a test")
+    parts = {one.text: 30, two.text: 40, late.text: 90}
+    assert expiry_of(BlockRange(2, 4), [one, two, late], parts) == 40
+    assert expiry_of(BlockRange(2, 2), [one, two, late], parts) == 30
+    assert expiry_of(BlockRange(1, 6), [one, two], parts) is None
+    assert expiry_of(BlockRange(1, 5), [one, two], {one.text: 30}) == 0
 
 
 def test_a_mutation_takes_over_the_times_that_the_servers_note_afterwards() -> None:
