@@ -52,10 +52,17 @@ def changes_ttl(statement: Statement, verbs: Collection[str] = (*_APPLIED, "REMO
 
 def require_expiries(shard: AlterShard, statement: Statement, tables: TwinTables) -> None:
     """Raise PartMoveError, before anything is changed, if the user may not read the times for the ledger."""
-    if not changes_ttl(statement, _APPLIED):
+    if not _may_change_times(statement, tables):
         return
     if OpenLedger(shard.hot, shard.root, shard.shard_path).entries:
-        shard.servers.expected_expiries(tables, ())
+        shard.servers.parts(tables, ())
+        if changes_ttl(statement, _APPLIED):
+            shard.servers.expected_expiries(tables, ())
+
+
+def _may_change_times(statement: Statement, tables: TwinTables) -> bool:
+    is_rewrite = statement.kind in (AlterKind.MUTATION, AlterKind.REWRITE)
+    return changes_ttl(statement) or (is_rewrite and has_ttl(tables.cold.definition))
 
 
 def advance_expiries(shard: AlterShard, statement: Statement) -> None:
@@ -72,13 +79,10 @@ def advance_expiries(shard: AlterShard, statement: Statement) -> None:
 
 def renew_expiries(shard: AlterShard, statement: Statement) -> None:
     """Make all times in the ledger those of the twin, which has the statement. Raises PartMoveError."""
-    is_of_ttl, is_applied = changes_ttl(statement), changes_ttl(statement, _APPLIED)
-    if not is_of_ttl and statement.kind not in (AlterKind.MUTATION, AlterKind.REWRITE):
-        return
     tables, servers = shard.tables()[0], shard.servers
-    keeps_ttl = has_ttl(tables.cold.definition)
-    if not (keeps_ttl or is_of_ttl):
+    if not _may_change_times(statement, tables):
         return
+    keeps_ttl, is_applied = has_ttl(tables.cold.definition), changes_ttl(statement, _APPLIED)
     now = servers.now(tables)
 
     def times(batch: Sequence[str]) -> Mapping[str, int]:
