@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""When parts of the twin expire by the TTL of the table; test_twin_alter.py has real servers."""
+"""When parts of the twin expire by the TTL of the table; test_twin_alter_ttl.py has real servers."""
 
 from __future__ import annotations
 
