@@ -42,7 +42,7 @@ MUTANTS = (
         _COMPARE,
         "    if _names_digest(parts) == entry.names:\n",
         "    if False:\n",
-        ("twin/ledger/test_compare.py::test_other_rows_under_the_same_names_are_missing",),
+        ("twin/ledger/test_compare.py::test_what_is_missing_is_named",),
     ),
     Mutant(
         "a mutation from before the entry explains missing rows",
