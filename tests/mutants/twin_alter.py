@@ -238,7 +238,7 @@ MUTANTS = (
     Mutant(
         "a dropped partition stays in the ledger",
         _STEPS,
-        "self._records.remove(shard.lease, self._stored, leave_ledger(shard, self._record))",
+        "self._records.remove(shard.lease, self._stored, ops)",
         "self._records.remove(shard.lease, self._stored)",
         ("twin/alter/test_leaving.py::test_dropped_partitions_leave_the_ledger",),
     ),
@@ -289,14 +289,14 @@ MUTANTS = (
     Mutant(
         "the twin drops parts by a new TTL that the ledger does not know",
         _STEPS,
-        "                advance_expiries(self._shard, self._record.statement)\n",
-        "                pass\n",
+        "                    advance_expiries(self._shard, self._record.statement)\n",
+        "                    pass\n",
         (f"{_TEST_EXPIRY}::test_nothing_that_the_ttl_drops_is_lost_however_a_run_ends",),
     ),
     Mutant(
         "a TTL that was removed explains later losses",
         _STEPS,
-        "        renew_expiries(shard, statement)\n",
+        "            renew_expiries(shard, statement)\n",
         "",
         (f"{_TEST_EXPIRY}::test_times_become_those_of_the_new_ttl",),
     ),

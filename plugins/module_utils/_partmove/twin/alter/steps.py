@@ -42,6 +42,7 @@ from .shard import AlterShard
 from .statement import AlterKind
 
 ORDER = (Side.HOT, Side.COLD)
+_READERS, _LEDGER = "a table that reads both tables", "the ledger of the twin"
 _SETTLE_SECONDS = 3.0
 """Before a run decides whether the statement of a killed run took effect: a server may just be reading it."""
 _GRACE_SECONDS = 10.0
@@ -67,23 +68,25 @@ class AlterSteps:
         it, and neither table has changed.
         """
         statement = self._record.statement
-        with self._of_readers():
+        with self._followed_by(_READERS):
             restore(self._shard, statement, self._record.reading)
         self._prepare()
         for side in ORDER:
             if side not in self._record.done:
                 self._change(side)
-        with self._of_readers():
+        with self._followed_by(_READERS):
             recreate(self._shard, statement)
         self._compare()
         shard = self._shard
-        renew_expiries(shard, statement)
-        self._records.remove(shard.lease, self._stored, leave_ledger(shard, self._record))
+        with self._followed_by(_LEDGER):
+            renew_expiries(shard, statement)
+            ops = leave_ledger(shard, self._record)
+        self._records.remove(shard.lease, self._stored, ops)
         line = {"shard_path": shard.shard_path, "statement": statement.text}
         shard.journal.record(Event.ALTERED, [line])
 
     def _prepare(self) -> None:
-        with self._of_readers():
+        with self._followed_by(_READERS):
             try:
                 prepare(self._shard, self._record.statement)
             except Refused as refused:
@@ -95,16 +98,16 @@ class AlterSteps:
         raise self._withdrawn(refusal)
 
     @contextmanager
-    def _of_readers(self) -> Iterator[None]:
-        """Say in errors that a step for the reading tables is left, and how it is finished."""
+    def _followed_by(self, what: str) -> Iterator[None]:
+        """Say in errors what is left beside the two tables, and how it is finished."""
         try:
             yield
         except (EnsembleError, LeaseLost):
             raise
         except PartMoveError as error:
             raise PartMoveError(
-                f"{self._shard.shard_path}: the statement is not finished, as a table that reads both tables"
-                f" cannot follow, and no partition of the two tables moves meanwhile: {error.message}",
+                f"{self._shard.shard_path}: the statement is not finished, as {what} cannot follow, and no"
+                f" partition of the two tables moves meanwhile: {error.message}",
                 remedy="Remove the cause, and run twin_alter without a statement, which continues",
             ) from None
 
@@ -116,7 +119,8 @@ class AlterSteps:
             self._shard.wait_until_quiet()
         else:
             if side is Side.COLD:
-                advance_expiries(self._shard, self._record.statement)
+                with self._followed_by(_LEDGER):
+                    advance_expiries(self._shard, self._record.statement)
             self._save(self._record._replace(begun=(*self._record.begun, side)))
         effect = Effect(self._shard, self._record, side)
         if not (is_resumed and effect.is_there()):
@@ -171,7 +175,7 @@ class AlterSteps:
 
     def _withdrawn(self, refused: Refused) -> PartMoveError:
         """Return the error for a statement without effect, after the record of it was removed."""
-        with self._of_readers():
+        with self._followed_by(_READERS):
             recreate(self._shard, self._record.statement)
         self._records.remove(self._shard.lease, self._stored)
         return PartMoveError(f"{refused.message}. Neither table was changed", remedy=refused.remedy)

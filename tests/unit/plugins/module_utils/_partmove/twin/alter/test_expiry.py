@@ -185,6 +185,21 @@ def test_nothing_begins_if_the_twin_may_not_be_read() -> None:
     assert times(bench) == {"p1": 0, "p2": 0}
 
 
+@pytest.mark.parametrize("killed_at", [HOT, COLD])
+def test_the_record_stays_while_the_twin_may_not_be_read(killed_at: str) -> None:
+    """As when somebody takes the right away amid the statement."""
+    bench = entered("90")
+    bench.run_killed_at("MODIFY TTL 30", killed_at, given=True)
+    bench.servers.unreadable = True
+    with pytest.raises(PartMoveError, match="as the ledger of the twin cannot follow.*no right") as caught:
+        bench.run(None)
+    assert "run twin_alter without a statement" in caught.value.remedy
+    assert bench.is_recorded
+    bench.servers.unreadable = False
+    bench.run(None)
+    assert (times(bench), lost(bench), bench.is_recorded) == ({"p1": 130, "p2": 230}, [], False)
+
+
 def test_without_a_ledger_nothing_of_the_twin_is_read() -> None:
     bench = AlterBench()
     bench.servers.unreadable = True
