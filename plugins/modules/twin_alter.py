@@ -25,15 +25,20 @@ description:
     C(APPLY DELETED MASK), C(DROP), C(DETACH) and C(ATTACH PARTITION ID), and
     C(REPLACE PARTITION ID '…' FROM database.table). Other kinds are refused by name.
   - If columns change, the tables of the engine C(Merge) that C(twin_view) has created over the two tables get
-    the new columns. A column that is dropped or renamed is dropped from them first, so that no query reads
-    empty values.
+    the new columns. A column that is dropped or renamed is dropped from them first, with the columns that
+    are computed from it, so that no query reads empty values.
+  - C(MODIFY TTL) and C(MATERIALIZE TTL) also change when the ledger of the twin expects parts to expire, so
+    that audits do not report expired partitions as lost.
 notes:
   - The module refuses to begin while the two tables differ, while a partition is between them, and while
     another statement or mutation changes one of them.
-  - If a server refuses the statement for the first table, nothing has changed and no record stays.
+  - If a server refuses the statement for the first table, or a step for the reading table before it, nothing
+    has changed and no record stays.
   - Settings and comments belong to each replica, so such statements are executed on each of them.
   - The user of O(clickhouse) needs the privileges of the statement on both tables. If columns change, it also
     needs C(CREATE TABLE), C(DROP TABLE) and C(ALTER COLUMN) on the reading table.
+  - If the twin has partitions in its ledger, C(MODIFY TTL) and C(MATERIALIZE TTL) also need C(SELECT) on the
+    twin.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:

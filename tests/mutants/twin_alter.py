@@ -17,6 +17,7 @@ _UNDER_LEASE = "run/under_lease.py"
 _TEST_EFFECT = "twin/alter/test_effect.py"
 _TEST_RECORD = "twin/alter/test_record.py"
 _TEST_RUN = "twin/alter/test_run.py"
+_TEST_EXPIRY = "twin/alter/test_expiry.py"
 _TEST_STEPS = "twin/alter/test_steps.py"
 _KILLED = f"{_TEST_STEPS}::test_a_run_that_is_killed_anywhere_is_finished_by_the_next"
 
@@ -137,15 +138,38 @@ MUTANTS = (
     Mutant(
         "readers keep a column that leaves",
         _STEPS,
-        "        prepare(self._shard, statement)\n",
+        "        self._prepare()\n",
         "",
         ("twin/alter/test_reading.py::test_the_order_of_the_statements",),
     ),
     Mutant(
+        "the record of a statement that the reading table refuses stays for ever",
+        _STEPS,
+        "                if self._record.begun:\n                    raise\n",
+        "                raise\n",
+        ("twin/alter/test_reading.py::test_nothing_is_left_if_the_reading_table_keeps_the_column",),
+    ),
+    Mutant(
+        "the record goes although the statement was begun",
+        _STEPS,
+        "                if self._record.begun:\n                    raise\n",
+        "",
+        (
+            "twin/alter/test_reading.py::test_the_record_stays_if_the_reading_table_refuses_amid_the_statement",
+        ),
+    ),
+    Mutant(
+        "a column leaves readers before those that are computed from it",
+        "twin/alter/dependents.py",
+        "    begun.add(column)\n",
+        "    begun.add(column)\n    found[column] = None\n",
+        ("twin/alter/test_dependents.py::test_dependent_columns_leave_first",),
+    ),
+    Mutant(
         "a refused statement leaves readers without the column",
         _STEPS,
-        "        recreate(self._shard, self._record.statement)\n        self._records.remove",
-        "        self._records.remove",
+        "            recreate(self._shard, self._record.statement)\n        self._records.remove",
+        "            pass\n        self._records.remove",
         ("twin/alter/test_reading.py::test_a_refused_statement_gives_the_reading_table_its_column_back",),
     ),
     Mutant(
@@ -214,7 +238,7 @@ MUTANTS = (
     Mutant(
         "a dropped partition stays in the ledger",
         _STEPS,
-        "self._records.remove(shard.lease, self._stored, leave_ledger(shard, self._record))",
+        "self._records.remove(shard.lease, self._stored, ops)",
         "self._records.remove(shard.lease, self._stored)",
         ("twin/alter/test_leaving.py::test_dropped_partitions_leave_the_ledger",),
     ),
@@ -228,8 +252,8 @@ MUTANTS = (
     Mutant(
         "a partition that was lost before a DELETE leaves the ledger",
         "twin/alter/leaving.py",
-        " - set(record.lacking)",
-        "",
+        "set(listed) - set(record.lacking)",
+        "set(listed)",
         ("twin/alter/test_leaving.py::test_a_partition_that_was_lost_before_a_delete_stays_in_the_ledger",),
     ),
     Mutant(
@@ -244,9 +268,65 @@ MUTANTS = (
     Mutant(
         "partitions with rows leave the ledger after a DELETE",
         "twin/alter/leaving.py",
-        "if each not in blocks or not blocks[each].rows]",
-        "if each]",
+        "        if not names:\n            changes[each] = None\n        elif",
+        "        if names:\n            changes[each] = None\n        elif",
         ("twin/alter/test_leaving.py::test_partitions_that_a_delete_empties_leave_the_ledger",),
+    ),
+    Mutant(
+        "a part that a DELETE empties stays in the entry of its partition",
+        "twin/alter/leaving.py",
+        "elif ranges != before.ranges:",
+        "elif not ranges:",
+        ("twin/alter/test_leaving.py::test_a_part_that_a_delete_empties_leaves_the_entry_of_its_partition",),
+    ),
+    Mutant(
+        "a part that was lost before a DELETE leaves the entry",
+        "twin/alter/leaving.py",
+        "                if uncovered(listed[each].ranges, names)\n",
+        "                if not names\n",
+        ("twin/alter/test_leaving.py::test_a_part_that_was_lost_before_a_delete_stays_in_the_entry",),
+    ),
+    Mutant(
+        "the twin drops parts by a new TTL that the ledger does not know",
+        _STEPS,
+        "                    advance_expiries(self._shard, self._record.statement)\n",
+        "                    pass\n",
+        (f"{_TEST_EXPIRY}::test_nothing_that_the_ttl_drops_is_lost_however_a_run_ends",),
+    ),
+    Mutant(
+        "a TTL that was removed explains later losses",
+        _STEPS,
+        "            renew_expiries(shard, statement)\n",
+        "",
+        (f"{_TEST_EXPIRY}::test_times_become_those_of_the_new_ttl",),
+    ),
+    Mutant(
+        "a new TTL explains parts that the twin lacked before",
+        "twin/alter/expiry.py",
+        "    if uncovered([blocks], names):\n        return None\n",
+        "    if uncovered([blocks], names):\n        return 1\n",
+        (f"{_TEST_EXPIRY}::test_the_new_ttl_explains_no_part_that_was_lost_before",),
+    ),
+    Mutant(
+        "times become later before the twin has the later TTL",
+        "twin/alter/expiry.py",
+        "return _earlier(before.expires, after or 0)",
+        "return after or before.expires",
+        (f"{_TEST_EXPIRY}::test_nothing_that_the_ttl_drops_is_lost_however_a_run_ends",),
+    ),
+    Mutant(
+        "the time of one part is that of others with the blocks",
+        "twin/alter/expiry.py",
+        "return max(found) if all(found) else 0",
+        "return min(found) if all(found) else 0",
+        (f"{_TEST_EXPIRY}::test_blocks_in_several_parts_expire_with_the_last",),
+    ),
+    Mutant(
+        "a TTL is changed although the user may not read when parts expire",
+        _RUN,
+        "        require_expiries(shard, statement, every[0])\n",
+        "",
+        (f"{_TEST_EXPIRY}::test_nothing_begins_if_the_twin_may_not_be_read",),
     ),
     Mutant(
         "the advice is to execute a doubtful mutation by hand",
@@ -273,8 +353,8 @@ MUTANTS = (
     Mutant(
         "a reading table that a killed run dropped stays away",
         _STEPS,
-        "        restore(self._shard, statement, self._record.reading)\n",
-        "",
+        "            restore(self._shard, statement, self._record.reading)\n",
+        "            pass\n",
         (f"{_TEST_STEPS}::test_readers_get_a_dropped_table_back_before_anything_else",),
     ),
     Mutant(

@@ -43,6 +43,8 @@ MUTANTS = (
         "    if _names_digest(parts) == entry.names:\n",
         "    if False:\n",
         ("twin/ledger/test_compare.py::test_what_is_missing_is_named",),
+        # The text is the answer: without it nothing is missing.
+        about_text=True,
     ),
     Mutant(
         "a mutation from before the entry explains missing rows",

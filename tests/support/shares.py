@@ -278,6 +278,16 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
         "test_changes_of_the_structure": Share(_EACH_CASE, stay=("25.8-columns",)),
         "test_rows_inserted_after_a_truncate_stay": Share(_KILLS, 2),
     },
+    "integration/test_twin_alter_readers.py": {
+        "test_a_killed_run_is_finished": Share(_KILLS, stay=("25.8-0-True", "25.8-2-True")),
+        "test_a_killed_run_of_a_statement_that_the_table_refuses_leaves_nothing": Share(
+            _KILLS, stay=("25.8-1-True",)
+        ),
+    },
+    "integration/test_twin_alter_ttl.py": {
+        "test_each_type_of_a_ttl_is_understood": Share(_EACH_CASE, stay=("25.8-DateTime64(3)",)),
+        "test_what_a_new_ttl_of_a_killed_run_drops_is_no_loss": Share(_KILLS, stay=("25.8-1-True",)),
+    },
     "integration/test_twin_audit.py": {"test_state_is_told_with_its_way_out": Share(_EACH_CASE, 3)},
     "integration/test_twin_changes.py": {
         "test_mutation_during_a_move_is_applied_once_to_each_row": Share(_COMBINATIONS, 3),

@@ -17,6 +17,7 @@ from .._partmove.twin.alter.statement import check_text
 from .._partmove.twin.move.tables import Side, TwinReplica, TwinTables
 from .._partmove.twin.table.pair import as_twin_tables, locate_name
 from .client import ClickHouseClient, QueryRefused
+from .expected_expiries import read_expected_expiries
 from .pair_servers import HttpPairServers
 from .sent_settings import EVERY_REPLICA
 from .twin_activity import names_table
@@ -91,9 +92,14 @@ class HttpAlterServers(HttpPairServers):
         )
         return int(count)
 
+    def expected_expiries(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, int]:
+        """Implement `AlterServers.expected_expiries`."""
+        return read_expected_expiries(self._client_of(tables), tables, partition_ids)
+
     def columns(self, tables: TwinTables) -> tuple[str, ...]:
         """Implement `AlterServers.columns`."""
-        return self._columns(self._client_of(tables), tables.hot.database, tables.hot.name)[0]
+        rows = self._columns(self._client_of(tables), tables.hot.database, tables.hot.name)
+        return tuple(map(" ".join, rows))
 
     def reading(self, tables: TwinTables) -> Sequence[ReadingTable]:
         """Implement `AlterServers.reading`."""
@@ -104,9 +110,17 @@ class HttpAlterServers(HttpPairServers):
             "SELECT name, engine_full FROM system.tables"
             f" WHERE database = {literal(database)} AND engine = 'Merge' ORDER BY name"
         ):
-            columns, names = self._columns(client, database, name)
-            sql_name = f"{identifier(database)}.{identifier(name)}"
-            found.append(ReadingTable(sql_name, text, columns, names, engine in _REPLACEABLE))
+            rows = self._columns(client, database, name)
+            found.append(
+                ReadingTable(
+                    f"{identifier(database)}.{identifier(name)}",
+                    text,
+                    tuple(map(" ".join, rows)),
+                    tuple(row[0] for row in rows),
+                    engine in _REPLACEABLE,
+                    tuple(row[3] for row in rows),
+                )
+            )
         return found
 
     def execute(self, tables: TwinTables, sql: str) -> None:
@@ -120,12 +134,9 @@ class HttpAlterServers(HttpPairServers):
                 raise
             raise Refused(error.message, remedy=error.remedy) from None
 
-    def _columns(
-        self, client: ClickHouseClient, database: str, name: str
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the columns of a table as texts for comparison, and their names."""
-        rows = client.rows(
+    def _columns(self, client: ClickHouseClient, database: str, name: str) -> list[list[str]]:
+        """Return name, type, kind and expression of the default of each column of a table, in their order."""
+        return client.rows(
             "SELECT name, type, default_kind, default_expression FROM system.columns"
             f" WHERE database = {literal(database)} AND table = {literal(name)} ORDER BY position"
         )
-        return tuple(" ".join(row) for row in rows), tuple(row[0] for row in rows)

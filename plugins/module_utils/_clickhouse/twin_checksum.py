@@ -36,7 +36,7 @@ def checksum_of(client: ClickHouseClient, table: TwinTable, parts: Sequence[str]
     with permitted():
         ((count, total),) = client.rows(
             f"SELECT toString(count()), toString({sum_of_rows(table)}) FROM {table.sql_name}"
-            f" WHERE {in_parts(table, parts)}{_own_rows(client)}"
+            f" WHERE {in_parts(table, parts)}{own_rows(client)}"
         )
     # Afterwards: a part that was merged meanwhile has hidden no row.
     ((written, active),) = client.rows(f"{rows} AND {table_condition(table)}")
@@ -50,7 +50,7 @@ def checksum_of(client: ClickHouseClient, table: TwinTable, parts: Sequence[str]
     return f"{count} rows {total}"
 
 
-def _own_rows(client: ClickHouseClient) -> str:
+def own_rows(client: ClickHouseClient) -> str:
     """Return the settings with which a query reads every row of the parts, as far as the version has them."""
     settings = is_one_of("name", _EVERY_ROW)
     known = client.rows(f"SELECT name FROM system.settings WHERE {settings} ORDER BY name")

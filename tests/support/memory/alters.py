@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    NotPermitted,
+    PartMoveError,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars import Bar
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
@@ -28,7 +31,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.shard import AlterReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.statement import Statement
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
+    PartsOf,
     Side,
+    TwinPart,
     TwinReplica,
     TwinTables,
 )
@@ -36,7 +41,7 @@ from support.memory.bench import HookedStore
 from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble
 from support.memory.moves import ListJournal
-from support.memory.twins import PATH, REPLICAS, table_of
+from support.memory.twins import PATH, REPLICAS, content_of, table_of
 
 READING = "Merge('db', '^(hits|hits_cold)$')"
 _STATEMENT = re.compile(
@@ -70,6 +75,8 @@ class ModelTable:
         self.detached: dict[str, list[str]] = {}
         self.names: dict[str, str] = {}
         """Replica → the name after a RENAME."""
+        self.ttl = ""
+        """How long rows live, such as "7": that long after the time that `ModelAlters.days` has."""
 
     def insert(self, partition: str, row: str) -> None:
         """Add a part with a new block number."""
@@ -98,6 +105,17 @@ class ModelAlters:
         self.reading_columns: list[str] | None = ["day", "id"]
         """None without a reading table."""
         self.reading_engine = dict.fromkeys(REPLICAS, READING)
+        self.days: dict[str, int] = {"p1": 100, "p2": 200}
+        """Partition → from when on its rows live."""
+        self.time = 150.0
+        self.noted: dict[str, int] = {}
+        """Partition → when its parts in the twin expire, as servers note."""
+        self.materializes = True
+        """Whether a new TTL is applied to all parts at once."""
+        self.unreadable = False
+        """Whether the user may not read the twin."""
+        self.expressions: dict[str, str] = {}
+        """Column → the one column that its ALIAS is an expression of."""
         self.on: Callable[[str], object] = lambda _sql: None
         """Called before each statement and after it."""
         self.refused: Mapping[str, str] = {}
@@ -108,6 +126,8 @@ class ModelAlters:
         """How many times the newest mutations are not listed once a barrier is among them; before, never."""
         self.emptied: Mapping[str, bool] = {}
         """Partitions without rows after a DELETE → whether their parts are gone, too."""
+        self.emptied_blocks: Mapping[int, bool] = {}
+        """The same for single parts, by their blocks."""
         self.failing = ""
         """Why mutations fail."""
         self.progress: list[str] = []
@@ -119,7 +139,8 @@ class ModelAlters:
         described = {}
         for side in Side:
             table, state = table_of(side, replica.name), self.of[side]
-            text = f"({', '.join(state.columns)}) {state.of_replica[replica.name]}"
+            ttl = f" TTL {state.ttl}" if state.ttl else ""
+            text = f"({', '.join(state.columns)}) {state.of_replica[replica.name]}{ttl}"
             name = state.names.get(replica.name, table.name)
             described[side] = table._replace(definition=text, name=name)
         hot = described[Side.HOT]._replace(path=shard_path)
@@ -131,7 +152,7 @@ class ModelAlters:
         del tables
         if text.startswith("SYNTAX"):
             raise Refused("Syntax error")
-        verb, kind, *more = text.split()
+        verb, kind, *more = (*text.split(), "")
         command = verb if verb in ("UPDATE", "DELETE") else f"{verb}_{kind}"
         command = command.replace("DETACH_PARTITION", "DROP_PARTITION")
         return [
@@ -176,6 +197,46 @@ class ModelAlters:
         del tables
         return len(self.of[side].detached.get(partition_id, []))
 
+    def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
+        """As AlterServers says."""
+        del tables
+        found = {}
+        for each in partition_ids:
+            hot, cold = (
+                tuple(
+                    TwinPart(f"{each}_{number}_{number}_0", content_of((row,) if row else ()))
+                    for number, row in self.of[side].parts.get(each, ())
+                )
+                for side in Side
+            )
+            found[each] = PartsOf(hot, cold)
+        return found
+
+    def expiries(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, int]:
+        """As AlterServers says."""
+        return self._of_parts(tables, partition_ids, self.noted) if self.of[Side.COLD].ttl else {}
+
+    def expected_expiries(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, int]:
+        """As AlterServers says."""
+        ttl = self.of[Side.HOT].ttl
+        if self.unreadable and (ttl or not partition_ids):
+            raise NotPermitted("no right to read the twin")
+        return self._of_parts(tables, partition_ids, self._expiring(ttl))
+
+    def _of_parts(
+        self, tables: TwinTables, partition_ids: Sequence[str], times: Mapping[str, int]
+    ) -> dict[str, int]:
+        every = self.parts(tables, [each for each in partition_ids if each in times])
+        return {part.name: times[each] for each, parts in every.items() for part in parts.cold}
+
+    def _expiring(self, ttl: str) -> dict[str, int]:
+        return {each: day + int(ttl) for each, day in self.days.items()} if ttl else {}
+
+    def now(self, tables: TwinTables) -> float:
+        """As AlterServers says."""
+        del tables
+        return self.time
+
     def columns(self, tables: TwinTables) -> tuple[str, ...]:
         """As AlterServers says."""
         del tables
@@ -186,9 +247,11 @@ class ModelAlters:
         if self.reading_columns is None:
             return []
         columns, replaces = tuple(self.reading_columns), self.replaces
-        own = ReadingTable(
-            "db.hits_all", self.reading_engine[tables.replica.name], columns, columns, replaces
+        expressions = tuple(
+            f"toString({text})" if (text := self.expressions.get(each)) else "" for each in columns
         )
+        engine = self.reading_engine[tables.replica.name]
+        own = ReadingTable("db.hits_all", engine, columns, columns, replaces, expressions)
         other = ReadingTable("db.other", "Merge('db', '^other$')", ("day",), ("day",), replaces)
         return [other] if tables.replica.name in self.unread else [own, other]
 
@@ -221,23 +284,45 @@ class ModelAlters:
         elif not text:
             for partition in list(table.parts):
                 table.drop(partition)
-        elif words[0] in ("UPDATE", "DELETE", "MATERIALIZE"):
+        elif words[0] in ("UPDATE", "DELETE", "MATERIALIZE") and words[1] != "TTL":
             table.mutations.append(text)
             table.updates += words[0] == "UPDATE"
             if words[:2] == ["DELETE", "WHERE"]:
                 self._delete(table)
         elif words[1] == "PARTITION":
             self._apply_partition(table, words[0], words[3].strip("'"))
-        elif words[1] == "COLUMN":
+        elif words[1] in ("COLUMN", "TTL"):
             self._apply_column(table, words)
         elif words[1] in ("SETTING", "COMMENT"):
             table.of_replica[tables.replica.name] = words[2]
+
+    def _apply_ttl(self, table: ModelTable, words: Sequence[str]) -> None:
+        """The servers drop parts of the twin as soon as they note that all rows have expired."""
+        if words[0] != "MATERIALIZE":
+            table.ttl = words[2] if words[0] == "MODIFY" else ""
+        if table.ttl and (self.materializes or words[0] == "MATERIALIZE"):
+            table.mutations.append(" ".join(words))
+            if table is self.of[Side.COLD]:
+                self.noted = self._expiring(table.ttl)
+                self.drop_expired()
+
+    def drop_expired(self) -> None:
+        """Drop the parts of the twin that have expired."""
+        for partition, expires in self.noted.items():
+            if self.of[Side.COLD].ttl and expires <= self.time:
+                self.of[Side.COLD].drop(partition)
 
     def _delete(self, table: ModelTable) -> None:
         for partition, is_gone in self.emptied.items():
             rows = table.drop(partition)
             if rows and not is_gone:
                 table.insert(partition, "")
+        for parts in table.parts.values():
+            parts[:] = [
+                (number, "" if number in self.emptied_blocks else row)
+                for number, row in parts
+                if not self.emptied_blocks.get(number)
+            ]
 
     def _apply_reading(self, tables: TwinTables, text: str) -> None:
         replica = tables.replica.name
@@ -251,7 +336,17 @@ class ModelAlters:
             self.reading_engine[replica] = text.partition(" ENGINE = ")[2]
         else:
             assert self.reading_columns is not None
-            self.reading_columns.remove(text.rsplit(maxsplit=1)[-1])
+            self.reading_columns = self._without(self.reading_columns, text.split(", "))
+
+    def _without(self, columns: Sequence[str], drops: Sequence[str]) -> list[str]:
+        """Drop columns one after the other, as a server checks the commands of a statement."""
+        left = list(columns)
+        for column in (each.removeprefix("DROP COLUMN ") for each in drops):
+            left.remove(column)
+            dependent = [each for each in left if self.expressions.get(each) == column]
+            if dependent:
+                raise Refused(f"Cannot drop column {column}, because column {dependent[0]} depends on it")
+        return left
 
     def _apply_partition(self, table: ModelTable, verb: str, partition: str) -> None:
         if verb == "ATTACH":
@@ -265,14 +360,19 @@ class ModelAlters:
             table.detached.setdefault(partition, []).extend(rows)
 
     def _apply_column(self, table: ModelTable, words: Sequence[str]) -> None:
-        if words[0] == "ADD":
+        if words[1] == "TTL":
+            self._apply_ttl(table, words)
+        elif words[0] == "ADD":
             if words[2] in table.columns:
                 raise Refused(f"{words[2]} already exists")
             table.columns.append(words[2])
         elif words[0] == "DROP":
-            table.columns.remove(words[2])
+            table.columns = self._without(table.columns, [" ".join(words)])
         elif words[0] == "RENAME":
             table.columns[table.columns.index(words[2])] = words[4]
+            self.expressions = {
+                each: words[4] if of == words[2] else of for each, of in self.expressions.items()
+            }
 
 
 class AlterBench:

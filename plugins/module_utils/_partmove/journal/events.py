@@ -203,7 +203,7 @@ EVENTS: Mapping[Event, Description] = {
         },
     ),
     Event.LEDGER_WRITING: Description(
-        "The module `twin_ledger` is about to change the ledger of a twin.",
+        "The module `twin_ledger` or `twin_alter` is about to change the ledger of a twin.",
         {
             "shard_path": _SHARD_PATH,
             "entered": Field(_TEXTS, "ids of the partitions whose entry is written"),

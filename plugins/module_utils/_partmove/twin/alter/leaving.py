@@ -2,17 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Takes partitions that a statement drops or empties out of the ledger of the twin.
+"""Takes what a statement drops or deletes out of the ledger of the twin.
 
-Otherwise audits would report them as lost. Servers remove the parts of a partition that a DELETE empties.
+Otherwise audits would report it as lost. Servers remove the parts that a DELETE leaves without rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ...formats.names import PartName, parse_names
+from ...journal.events import Event
 from ...tree.znodes import Op
-from ..ledger.ledger import OpenLedger
+from ..ledger.compare import covered, uncovered
+from ..ledger.entry import MOST_RANGES, Entries, LedgerEntry
+from ..ledger.ledger import Changes, OpenLedger
+from ..ledger.work import in_batches, small_changes
 from ..move.tables import Side, TwinTables
 from .effect import Effect
 from .record import AlterRecord
@@ -23,7 +28,8 @@ from .statement import AlterKind
 def leave_ledger(shard: AlterShard, record: AlterRecord) -> Sequence[Op]:
     """Return the operations for the multi that removes the record of the statement.
 
-    A TRUNCATE empties the ledger, so its operations are bounded by the number of pages.
+    A TRUNCATE empties the ledger, so its operations are bounded by the number of pages. A DELETE may change
+    every page, so its changes are written here, a few at a time.
     """
     statement = record.statement
     if statement.kind not in (AlterKind.DROP, AlterKind.REPLACE) and not statement.is_delete:
@@ -32,35 +38,70 @@ def leave_ledger(shard: AlterShard, record: AlterRecord) -> Sequence[Op]:
     if opened.ledger is None:
         return ()
     if statement.is_delete:
-        partitions = _emptied(shard, record, opened.entries)
-    else:
-        partitions = [each for each in opened.entries if statement.partition in ("", each)]
+        for changes in small_changes(_deleted(shard, record, opened.entries)):
+            write_changes(shard, opened, changes)
+        return ()
+    partitions = [each for each in opened.entries if statement.partition in ("", each)]
     return opened.plan(opened.ledger.pair, dict.fromkeys(partitions)).ops if partitions else ()
 
 
+def write_changes(shard: AlterShard, opened: OpenLedger, changes: Changes) -> None:
+    """Write changes of entries under the lease, after a line in the journal. Raises PartMoveError."""
+    if opened.ledger is None or not changes:
+        return
+    removed = sorted(each for each, entry in changes.items() if entry is None)
+    row = {
+        "shard_path": shard.shard_path,
+        "entered": sorted(set(changes) - set(removed)),
+        "removed": removed,
+    }
+    shard.journal.record(Event.LEDGER_WRITING, [row])
+    opened.commit(shard.lease, opened.ledger.pair, changes)
+
+
 def lacking_before(shard: AlterShard, every: Sequence[TwinTables]) -> tuple[str, ...]:
-    """Return partitions of the ledger that have no rows in the twin of some replica, sorted.
+    """Return partitions of the ledger of which the twin of some replica lacks blocks, sorted.
 
     Before a mutation these are lost, and the mutation does not explain it.
     """
     listed = OpenLedger(shard.hot, shard.root, shard.shard_path).entries
-    if not listed:
-        return ()
-    return tuple(sorted({each for tables in every for each in _without_rows(shard, tables, listed)}))
+    return tuple(
+        sorted(
+            {
+                each
+                for tables in every
+                for each, names in _with_rows(shard, [tables], listed)
+                if uncovered(listed[each].ranges, names)
+            }
+        )
+    )
 
 
-def _emptied(shard: AlterShard, record: AlterRecord, listed: Iterable[str]) -> list[str]:
-    """Return the partitions of the ledger that certainly lost all their rows by the mutation of the record.
+def _deleted(shard: AlterShard, record: AlterRecord, listed: Entries) -> Mapping[str, LedgerEntry | None]:
+    """Return the entries without the blocks that certainly lost all their rows by the mutation of the record.
 
     Every replica must still list the mutation: an auxiliary ensemble that was set back does not have it.
     """
     every = shard.tables() if listed else ()
     if not every or not Effect(shard, record, Side.COLD).is_there():
-        return []
-    empty = [set(_without_rows(shard, tables, listed)) for tables in every]
-    return sorted(set.intersection(*empty) - set(record.lacking))
+        return {}
+    changes: dict[str, LedgerEntry | None] = {}
+    for each, names in _with_rows(shard, every, set(listed) - set(record.lacking)):
+        before = listed[each]
+        ranges = covered(before.ranges, names)[:MOST_RANGES]
+        if not names:
+            changes[each] = None
+        elif ranges != before.ranges:
+            changes[each] = before._replace(ranges=ranges)
+    return changes
 
 
-def _without_rows(shard: AlterShard, tables: TwinTables, partition_ids: Iterable[str]) -> list[str]:
-    blocks = shard.servers.blocks(tables, Side.COLD)
-    return [each for each in partition_ids if each not in blocks or not blocks[each].rows]
+def _with_rows(
+    shard: AlterShard, every: Sequence[TwinTables], partition_ids: Iterable[str]
+) -> Iterator[tuple[str, list[PartName]]]:
+    """Yield partitions with the names of the parts that have rows in the twin of any of the replicas."""
+    for batch in in_batches(sorted(partition_ids)):
+        reads = [shard.servers.parts(tables, batch) for tables in every]
+        for each in batch:
+            names = {part.name for read in reads for part in read[each].cold if part.content.rows}
+            yield each, list(parse_names(sorted(names), each, "system.parts"))

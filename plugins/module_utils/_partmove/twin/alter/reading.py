@@ -7,7 +7,8 @@
 A reading table is of the engine Merge, has columns of its own, and finds the two tables by their names. Its
 columns must exist in both tables: some versions return empty values for a column that one of them lacks.
 
-- Before the statement: columns that leave are dropped from the reading table, so that queries for them fail.
+- Before the statement: columns that leave are dropped from the reading table, so that queries for them fail,
+  together with those that are computed from them (`dependents`).
   For a RENAME the reading table is created again, so that it reads the tables under both names.
 - After the statement: the reading table is created again with the columns and names of the tables.
 
@@ -26,6 +27,7 @@ from itertools import permutations
 
 from ...formats.sql import identifier, literal
 from ..move.tables import TwinTables
+from .dependents import leaving_columns
 from .servers import ReadingTable
 from .shard import AlterShard
 from .statement import AlterKind, Statement
@@ -74,12 +76,10 @@ def preparing_statements(shard: AlterShard, tables: TwinTables, statement: State
         for table in _of_current_names(shard, tables):
             found += creation(table._replace(engine=engine), tables)
     if statement.leaving:
-        found += [
-            f"ALTER TABLE {table.sql_name} DROP COLUMN {identifier(column)}"
-            for table in _of_current_names(shard, tables)
-            for column in statement.leaving
-            if column in table.names
-        ]
+        for table in _of_current_names(shard, tables):
+            columns = leaving_columns(table, statement.leaving)
+            drops = ", ".join(f"DROP COLUMN {identifier(each)}" for each in columns)
+            found += [f"ALTER TABLE {table.sql_name} {drops}"] if drops else []
     return found
 
 

@@ -19,6 +19,7 @@ from ..move.gates import refuse_tables
 from ..move.record import Records
 from ..move.servers import read_replicas
 from ..move.tables import Side, TwinTables
+from .expiry import require_expiries
 from .leaving import lacking_before
 from .policy import changes_policy, different_policies
 from .reading import dropped_first, planned_creations, preparing_statements
@@ -130,6 +131,7 @@ class AlterRun:
                 remedy="Place a hold with twin_hold, execute the statement on both tables of each replica"
                 " that is to change, and remove the hold",
             )
+        require_expiries(shard, statement, every[0])
         record = self._record_of(shard, statement, every)
         if len(record.encode()) > MOST_BYTES:
             raise PartMoveError(

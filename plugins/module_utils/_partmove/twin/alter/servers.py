@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from ...errors import PartMoveError
-from ..move.tables import Side, TwinReplica, TwinTables
+from ..move.tables import PartsOf, Side, TwinReplica, TwinTables
 
 
 class Refused(PartMoveError):
@@ -48,6 +48,8 @@ class ReadingTable(NamedTuple):
     """Names of the columns."""
     can_be_replaced: bool
     """Whether the engine of the database supports CREATE OR REPLACE TABLE."""
+    expressions: tuple[str, ...] = ()
+    """For each name, the expression of its DEFAULT, MATERIALIZED or ALIAS; "" for a column without."""
 
 
 class AlterServers(Protocol):
@@ -73,6 +75,23 @@ class AlterServers(Protocol):
 
     def detached(self, tables: TwinTables, side: Side, partition_id: str) -> int:
         """Return how many parts of the partition can be attached from ``detached/`` of the replica."""
+
+    def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
+        """Return the parts of each partition in both tables, as `LedgerServers.parts` does."""
+
+    def expiries(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, int]:
+        """Map active parts of the twin to the expiry times that servers note, as `FactServers.expiries`."""
+
+    def expected_expiries(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, int]:
+        """Map active parts of the twin to their expiry times by the TTL that the hot table has now.
+
+        The time is in seconds since 1970, when all rows of the part will have expired. Left out are parts of
+        which it is not known, and every part if no row expires as a whole. Raises NotPermitted, also without
+        partitions, if the user may not read the twin.
+        """
+
+    def now(self, tables: TwinTables) -> float:
+        """Return the time by the clock of the server, in seconds since 1970."""
 
     def columns(self, tables: TwinTables) -> tuple[str, ...]:
         """Return the columns of the hot table as in `ReadingTable.columns`."""

@@ -7,14 +7,16 @@
 A run that is killed at any point leaves the record. The next run continues::
 
     reading tables that a killed run dropped are created
-    the columns that leave are dropped from the reading tables
+    the columns that leave are dropped from the reading tables, or the record is removed if these refuse
     for the table, then for its twin:
+        before the twin, expiry times in the ledger become earlier by a new TTL (`expiry`)
         "begun" is recorded
         the statement is executed, unless the servers prove that it took effect (`effect`)
         the run waits until it took effect on every replica
         "done" is recorded
     the reading tables are created again
     both tables are compared on every replica
+    expiry times in the ledger become those of the twin
     the record is removed, and with it dropped and emptied partitions from the ledger of the twin
 
 No partition is between the tables meanwhile: the record keeps moves from the shard path. The table comes
@@ -23,13 +25,15 @@ first, because it gets the inserts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from ...errors import EnsembleError, LeaseLost, PartMoveError
 from ...journal.events import Event
 from ..move.gates import refuse_tables
 from ..move.tables import Side, TwinTables
 from .effect import Doubtful, Effect
+from .expiry import advance_expiries, renew_expiries
 from .leaving import leave_ledger
 from .reading import prepare, recreate, restore
 from .record import AlterRecord, AlterRecords, StoredAlter
@@ -38,6 +42,7 @@ from .shard import AlterShard
 from .statement import AlterKind
 
 ORDER = (Side.HOT, Side.COLD)
+_READERS, _LEDGER = "a table that reads both tables", "the ledger of the twin"
 _SETTLE_SECONDS = 3.0
 """Before a run decides whether the statement of a killed run took effect: a server may just be reading it."""
 _GRACE_SECONDS = 10.0
@@ -59,21 +64,52 @@ class AlterSteps:
     def finish(self) -> None:
         """Take the steps that are left.
 
-        Raises PartMoveError. The record then stays, unless the servers refused the statement without any
-        effect.
+        Raises PartMoveError. The record then stays, unless the servers refused the statement or a step before
+        it, and neither table has changed.
         """
         statement = self._record.statement
-        restore(self._shard, statement, self._record.reading)
-        prepare(self._shard, statement)
+        with self._followed_by(_READERS):
+            restore(self._shard, statement, self._record.reading)
+        self._prepare()
         for side in ORDER:
             if side not in self._record.done:
                 self._change(side)
-        recreate(self._shard, statement)
+        with self._followed_by(_READERS):
+            recreate(self._shard, statement)
         self._compare()
         shard = self._shard
-        self._records.remove(shard.lease, self._stored, leave_ledger(shard, self._record))
+        with self._followed_by(_LEDGER):
+            renew_expiries(shard, statement)
+            ops = leave_ledger(shard, self._record)
+        self._records.remove(shard.lease, self._stored, ops)
         line = {"shard_path": shard.shard_path, "statement": statement.text}
         shard.journal.record(Event.ALTERED, [line])
+
+    def _prepare(self) -> None:
+        with self._followed_by(_READERS):
+            try:
+                prepare(self._shard, self._record.statement)
+            except Refused as refused:
+                if self._record.begun:
+                    raise
+                refusal = refused
+            else:
+                return
+        raise self._withdrawn(refusal)
+
+    @contextmanager
+    def _followed_by(self, what: str) -> Iterator[None]:
+        """Say in errors what is left beside the two tables, and how it is finished."""
+        try:
+            yield
+        except (EnsembleError, LeaseLost):
+            raise
+        except PartMoveError as error:
+            raise PartMoveError(
+                f"{self._shard.shard_path}: the statement is not finished, as {what} cannot follow, and no"
+                f" partition of the two tables moves meanwhile: {error.message}",
+                remedy="Remove the cause, and run twin_alter without a statement, which continues",
+            ) from None
 
     def _change(self, side: Side) -> None:
         is_resumed = side in self._record.begun
@@ -82,6 +118,9 @@ class AlterSteps:
             self._shard.clock.sleep(_SETTLE_SECONDS)
             self._shard.wait_until_quiet()
         else:
+            if side is Side.COLD:
+                with self._followed_by(_LEDGER):
+                    advance_expiries(self._shard, self._record.statement)
             self._save(self._record._replace(begun=(*self._record.begun, side)))
         effect = Effect(self._shard, self._record, side)
         if not (is_resumed and effect.is_there()):
@@ -132,7 +171,12 @@ class AlterSteps:
         """Return the error, and remove the record if the statement had no effect on any table."""
         if self._record.done or not effect.nothing_happened(is_resumed):
             return self._not_done(side, refused.message)
-        recreate(self._shard, self._record.statement)
+        return self._withdrawn(refused)
+
+    def _withdrawn(self, refused: Refused) -> PartMoveError:
+        """Return the error for a statement without effect, after the record of it was removed."""
+        with self._followed_by(_READERS):
+            recreate(self._shard, self._record.statement)
         self._records.remove(self._shard.lease, self._stored)
         return PartMoveError(f"{refused.message}. Neither table was changed", remedy=refused.remedy)
 

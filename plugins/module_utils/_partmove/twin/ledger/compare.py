@@ -113,6 +113,17 @@ def uncovered(ranges: Iterable[BlockRange], names: Iterable[PartName]) -> list[B
     ]
 
 
+def covered(ranges: Iterable[BlockRange], names: Iterable[PartName]) -> tuple[BlockRange, ...]:
+    """Return the blocks of the ranges that the parts have, in order."""
+    covering = _merged(BlockRange(each.min_block, each.max_block) for each in names)
+    return tuple(
+        each._replace(first=max(one.first, each.first), last=min(one.last, each.last))
+        for each in ranges
+        for one in covering
+        if one.first <= each.last and each.first <= one.last
+    )
+
+
 def missing_of(entry: LedgerEntry, parts: Parts, partition_id: str, definition: str) -> str:
     """Return what the twin lacks of the entry, for people; "" if it has everything.
 

@@ -39,7 +39,9 @@ def entered() -> AlterBench:
     store = bench.hot.open()
     keeper = LeaseKeeper(store, None, bench.hot.clock, owner="a test", wait_seconds=0)
     lease = keeper.acquire(PATH)
-    assert OpenLedger(store, "/partmove", PATH).commit(lease, PAIR, {"p1": ENTRY, "p2": ENTRY})
+    assert OpenLedger(store, "/partmove", PATH).commit(
+        lease, PAIR, {"p1": ENTRY, "p2": ENTRY._replace(ranges=(BlockRange(2, 2),))}
+    )
     keeper.release(lease)
     return bench
 
@@ -83,6 +85,49 @@ def test_a_partition_that_was_lost_before_a_delete_stays_in_the_ledger() -> None
     bench.servers.emptied = {"p1": True, "p2": True}
     bench.run(DELETE)
     assert listed(bench) == ["p2"]
+
+
+def ranges_of(bench: AlterBench) -> dict[str, tuple[BlockRange, ...]]:
+    ledger = read_ledger(bench.hot.open(), "/partmove", PATH)
+    return {} if ledger is None else {each: entry.ranges for each, entry in ledger.entries.items()}
+
+
+def of_three_parts() -> AlterBench:
+    """The twin has three parts of p1, which an entry lists as one range."""
+    bench = entered()
+    cold = bench.servers.of[Side.COLD]
+    cold.parts["p1"] = [(number, "a row") for number in (1, 2, 3)]
+    store = bench.hot.open()
+    keeper = LeaseKeeper(store, None, bench.hot.clock, owner="a test", wait_seconds=0)
+    lease = keeper.acquire(PATH)
+    entry = ENTRY._replace(ranges=(BlockRange(1, 3, 7),))
+    assert OpenLedger(store, "/partmove", PATH).commit(lease, PAIR, {"p1": entry})
+    keeper.release(lease)
+    return bench
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_part_that_a_delete_empties_leaves_the_entry_of_its_partition(is_gone: bool) -> None:
+    moment = 0
+    while True:
+        bench = of_three_parts()
+        bench.servers.emptied_blocks = {2: is_gone}
+        is_killed = bench.run_killed(DELETE, moment)
+        if is_killed:
+            bench.run(DELETE)
+        assert ranges_of(bench)["p1"] == (BlockRange(1, 1, 7), BlockRange(3, 3, 7))
+        if not is_killed:
+            break
+        moment += 1
+    assert moment > 10
+
+
+def test_a_part_that_was_lost_before_a_delete_stays_in_the_entry() -> None:
+    bench = of_three_parts()
+    bench.servers.emptied_blocks = {2: True}
+    del bench.servers.of[Side.COLD].parts["p1"][2]
+    bench.run(DELETE)
+    assert ranges_of(bench)["p1"] == (BlockRange(1, 3, 7),)
 
 
 def test_nothing_leaves_the_ledger_if_the_twin_no_longer_has_the_mutation() -> None:

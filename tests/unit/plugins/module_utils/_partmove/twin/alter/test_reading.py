@@ -8,8 +8,15 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.dependents import (
+    leaving_columns,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.reading import creation
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import TwinReplica
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
+    Side,
+    TwinReplica,
+)
 from support.memory.alters import AlterBench
 from support.memory.twins import PATH
 
@@ -51,6 +58,120 @@ def test_a_refused_statement_gives_the_reading_table_its_column_back() -> None:
     with pytest.raises(Exception, match="Neither table was changed"):
         bench.run("DROP COLUMN id")
     assert bench.servers.reading_columns == ["day", "id"]
+
+
+def computed() -> AlterBench:
+    """Tables with a column that is computed from another one."""
+    bench = AlterBench()
+    for side in Side:
+        bench.servers.of[side].columns = ["day", "id", "text"]
+    bench.servers.reading_columns = ["day", "id", "text"]
+    bench.servers.expressions = {"text": "id"}
+    return bench
+
+
+def test_a_column_leaves_readers_together_with_those_that_are_computed_from_it() -> None:
+    bench = computed()
+    assert bench.run("RENAME COLUMN id TO x").statements == [
+        f"{READING}DROP COLUMN text, DROP COLUMN id",
+        f"{HOT}RENAME COLUMN id TO x",
+        f"{COLD}RENAME COLUMN id TO x",
+        AGAIN,
+    ]
+    assert bench.servers.reading_columns == ["day", "x", "text"]
+
+
+def test_a_column_that_the_table_must_keep_comes_back_to_readers() -> None:
+    bench = computed()
+    with pytest.raises(PartMoveError, match="column text depends on it. Neither table was changed"):
+        bench.run("DROP COLUMN id")
+    assert (bench.is_recorded, bench.servers.reading_columns) == (False, ["day", "id", "text"])
+
+
+@pytest.mark.parametrize("text", ["DROP COLUMN id", "RENAME COLUMN id TO x"])
+def test_nothing_is_left_if_the_reading_table_keeps_the_column(text: str) -> None:
+    bench = AlterBench()
+    bench.servers.refused = {READING: "a materialized view reads id"}
+    with pytest.raises(PartMoveError, match="a materialized view reads id. Neither table was changed"):
+        bench.run(text)
+    assert (bench.is_recorded, bench.servers.executed) == (False, [])
+    bench.servers.refused = {}
+    assert bench.run("ADD COLUMN more Int8").statements[-1] == AGAIN
+
+
+def test_a_reading_table_of_a_replica_gets_its_names_back_if_another_one_refuses_new_ones() -> None:
+    bench = AlterBench()
+    wide = []
+
+    def refuse_second(sql: str) -> None:
+        wide.append(sql)
+        if len(wide) > 2:
+            bench.servers.refused = {"fresh": "no right"}
+
+    bench.servers.on = refuse_second
+    with pytest.raises(PartMoveError, match="no right. Neither table was changed"):
+        bench.run("RENAME TO fresh")
+    assert not bench.is_recorded
+    assert set(bench.servers.reading_engine.values()) == {"Merge('db', '^(hits|hits_cold)$')"}
+
+
+LEFT = "the statement is not finished, as a table that reads both tables cannot follow"
+
+
+def test_the_record_stays_if_the_reading_table_refuses_amid_the_statement() -> None:
+    """As when somebody created a view meanwhile, and gave the reading table its column back."""
+    bench = AlterBench()
+    bench.run_killed_at("DROP COLUMN id", HOT, given=True)
+    bench.servers.reading_columns = ["day", "id"]
+    bench.servers.refused = {READING: "a materialized view reads id"}
+    with pytest.raises(PartMoveError, match=f"{LEFT}.*: a materialized view reads id") as caught:
+        bench.run(None)
+    assert "run twin_alter without a statement" in caught.value.remedy
+    assert bench.is_recorded
+    bench.servers.refused = {}
+    bench.run(None)
+    assert (bench.is_recorded, bench.servers.reading_columns) == (False, ["day"])
+
+
+@pytest.mark.parametrize("refuses", ["DROP COLUMN id", "ADD COLUMN x Int8"])
+def test_the_record_stays_if_the_reading_table_is_not_created_again(refuses: str) -> None:
+    bench = AlterBench()
+    bench.servers.refused = {AGAIN: "no right", **({HOT: "no"} if refuses.startswith("DROP") else {})}
+    with pytest.raises(PartMoveError, match=f"{LEFT}.*: no right"):
+        bench.run(refuses)
+    assert bench.is_recorded
+    bench.servers.refused = {}
+    bench.run(None)
+    assert not bench.is_recorded
+
+
+def test_the_record_stays_if_a_dropped_reading_table_is_not_created() -> None:
+    bench = AlterBench(replaces=False)
+    bench.run_killed_at("ADD COLUMN x Int8", "DROP TABLE db.hits_all", given=True)
+    bench.servers.refused = {"CREATE TABLE": "no right"}
+    with pytest.raises(PartMoveError, match=f"{LEFT}.*: no right"):
+        bench.run(None)
+    assert bench.is_recorded
+
+
+def test_without_an_answer_of_the_reading_table_the_next_run_continues() -> None:
+    bench = AlterBench()
+    bench.servers.silent = {READING: True}
+    with pytest.raises(PartMoveError, match=f"{LEFT}.*: no answer within 30 s"):
+        bench.run("DROP COLUMN id")
+    bench.servers.silent = {}
+    assert bench.run(None).statements == [f"{HOT}DROP COLUMN id", f"{COLD}DROP COLUMN id"]
+
+
+def test_a_nested_column_leaves_readers_with_each_of_its_columns() -> None:
+    bench = AlterBench()
+    for side in Side:
+        bench.servers.of[side].columns = ["day", "n.a", "n.b", "nothing"]
+    bench.servers.reading_columns = ["day", "n.a", "n.b", "nothing"]
+    tables = bench.servers.tables(PATH, TwinReplica("r1", ""))
+    table, _other = bench.servers.reading(tables)
+    assert leaving_columns(table, ["n"]) == ("n.a", "n.b")
+    assert leaving_columns(table, ["n.b"]) == ("n.b",)
 
 
 def test_a_database_that_replaces_no_table_drops_it_first() -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_names
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.ledger.compare import (
     Blocks,
+    covered,
     entry_of,
     has_same_contents,
     has_ttl,
@@ -49,6 +51,20 @@ def test_ranges_with_other_expiries_stay_apart() -> None:
     expiries = {f"{DAY}_0_0_0": 100, f"{DAY}_7_7_0": 100}
     ranges = entry_of(THREE, DAY, Blocks(), expiries).ranges
     assert ranges == (BlockRange(0, 0, 100), BlockRange(1, 3), BlockRange(7, 7, 100))
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["b0_9_1"], (BlockRange(2, 5, 8), BlockRange(7, 7))),
+        (["b0_2_1", "b3_3_0", "b5_7_1"], (BlockRange(2, 3, 8), BlockRange(5, 5, 8), BlockRange(7, 7))),
+        (["b6_6_0"], ()),
+        ([], ()),
+    ],
+)
+def test_the_blocks_of_an_entry_that_parts_have(names: list[str], expected: tuple[BlockRange, ...]) -> None:
+    found = parse_names((f"{DAY}_{name[1:]}" for name in names), DAY, "a test")
+    assert covered([BlockRange(2, 5, 8), BlockRange(7, 7)], found) == expected
 
 
 def test_an_entry_of_many_ranges_is_bounded() -> None:
