@@ -16,7 +16,7 @@ from pyspark import StatusTracker
 from pyspark.sql import SparkSession
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing_extensions import Self
 
 _SECONDS = 10.0
 

@@ -23,7 +23,7 @@ from .txn_log import LogSequence, log_files
 
 if TYPE_CHECKING:
     # Not available in Python 3.10.
-    from typing import Self
+    from typing_extensions import Self
 
 NOT_IN_SNAPSHOT = -1
 """Start offset of znodes without a record in the snapshot."""
