@@ -175,6 +175,24 @@ def test_values_of_ansible_vault_are_written_as_they_are(host: Host) -> None:
         assert f'"password": "{PASSWORD}"' in written, name
 
 
+def test_text_that_the_runs_would_read_as_a_template_is_refused(host: Host) -> None:
+    """Each time in the same run; the templates of this playbook give the text."""
+    wrong = [
+        {"clickhouse": {"user": "monitor", "password": "secret{{ '{{' }}x"}},
+        {"variables": {"partmove_audit_hot": {"auth": [{"credential": "secret{{ '{%' }}x"}]}}},
+        {"variables": {"other": "secret{{ '{#' }}x"}},
+    ]
+    fine = {"clickhouse": {"user": "monitor", "password": "}}{table}%}"}, "variables": {"other": {"a": {}}}}
+    tell = {"ansible.builtin.debug": {"msg": "refused: {{ ansible_failed_result.msg }}"}}
+    tasks = [{"block": [host.task(**variables)], "rescue": [tell]} for variables in (*wrong, fine)]
+    run = run_playbook(write_playbook(host.pair.folder, tasks))
+    assert run.status == 0, run.told
+    for name in ("partmove_audit_clickhouse", "partmove_audit_hot", "other"):
+        said = f"refused: The runs would read a text with {{{{, {{% or {{# as a template, in {name}. Give a"
+        assert run.output.count(said) == 1
+    assert '"password": "}}{table}%}"' in (host.folder / "etc" / "guard.yml").read_text()
+
+
 def test_what_a_run_that_fails_says(host: Host) -> None:
     host.converge(hot={"hosts": ["127.0.0.1:1"], "connect_timeout": 1})
     run = host.start()
