@@ -177,12 +177,15 @@ def test_values_of_ansible_vault_are_written_as_they_are(host: Host) -> None:
 
 def test_text_that_the_runs_would_read_as_a_template_is_refused(host: Host) -> None:
     """Each time in the same run; the templates of this playbook give the text."""
-    wrong = [
+    wrong: list[dict[str, Any]] = [
         {"clickhouse": {"user": "monitor", "password": "secret{{ '{{' }}x"}},
         {"variables": {"partmove_audit_hot": {"auth": [{"credential": "secret{{ '{%' }}x"}]}}},
         {"variables": {"other": "secret{{ '{#' }}x"}},
     ]
-    fine = {"clickhouse": {"user": "monitor", "password": "}}{table}%}"}, "variables": {"other": {"a": {}}}}
+    fine: dict[str, Any] = {
+        "clickhouse": {"user": "monitor", "password": "}}{table}%}"},
+        "variables": {"other": {"a": {}}},
+    }
     tell = {"ansible.builtin.debug": {"msg": "refused: {{ ansible_failed_result.msg }}"}}
     tasks = [{"block": [host.task(**variables)], "rescue": [tell]} for variables in (*wrong, fine)]
     run = run_playbook(write_playbook(host.pair.folder, tasks))
