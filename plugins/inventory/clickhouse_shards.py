@@ -86,7 +86,7 @@ options:
     type: float
     default: 30.0
   clusters:
-    description: Names of the clusters to read; by default all clusters.
+    description: Names of the clusters to read; by default all clusters. Other clusters may contain anything.
     type: list
     elements: str
   group_prefix:
@@ -141,8 +141,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_sh
 )
 
 _SERVER = ("host", "port", "user", "password", "secure", "ca", "verify", "timeout")
-_SOURCE = ("config", "include_from", "element", "host", "port", "user", "secure")
-_CACHE_FORMAT = 1
+_SOURCE = ("config", "include_from", "element", "host", "port", "user", "secure", "clusters")
+_CACHE_FORMAT = 2
 """Increase this number whenever the format of cached data changes."""
 
 
@@ -187,11 +187,15 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
     def _read(self) -> list[dict[str, Any]]:
         server = {name: self._option(name) for name in _SERVER}
         return read_clusters(
-            self._file("config"), self._file("include_from"), self._option("element"), server
+            self._file("config"),
+            self._file("include_from"),
+            self._option("element"),
+            server,
+            self._option("clusters"),
         )
 
     def _cache_key(self, path: str) -> str:
-        """Return a key for the inventory file and its data source, so that sources do not share entries."""
+        """Return a key for the inventory file and what is read, so that sources do not share entries."""
         source = repr([_CACHE_FORMAT, *(self._option(name) for name in _SOURCE)])
         return f"{self.get_cache_key(path)}_{hashlib.sha256(source.encode()).hexdigest()[:12]}"
 

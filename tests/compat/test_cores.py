@@ -18,10 +18,11 @@ from compat.venvs import core_venvs
 from support.ansible.calls import COLLECTIONS, ROOT
 
 # In check mode, for real, and again; with the action plugins, of which one starts Spark; with the lookup
-# plugin and the inventory plugin.
+# plugin and the inventory plugin; with settings that a program reads from JSON.
 PLAYBOOKS = (
     "tests/integration/playbooks/test_refusals.py",
     "tests/integration/playbooks/test_separate.py::test_separate_and_tell_what_failed",
+    "tests/integration/playbooks/test_census.py::test_a_running_ensemble_and_its_files_give_the_same",
     "tests/integration/plugins/inventory",
 )
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +24,7 @@ from support.ansible.calls import COLLECTIONS, ROOT, Call, call_modules, run_mod
 from support.ansible.twin_runs import DAY, ModernTables
 from support.ansible.warm import WarmPython
 from support.files.configs import written
+from support.files.snapshot_files import GeneratedTree, write_generated
 from support.servers.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
 from support.servers.kazoo_client import connected
 from support.servers.modern.server import ModernShard
@@ -34,6 +36,8 @@ MODULES = {path.stem for path in (ROOT / "plugins" / "modules").glob("[a-z]*.py"
 FIRST, SECOND = "20191201", "20191202"
 # The file that the third call writes.
 BACKUP = "{{ result_2.backup }}"
+WITHOUT_SPARK = ("3.9",)
+"""Pythons that no supported PySpark runs with."""
 OTHERS = [version for version in SUPPORTED if version != OWN]
 ALL = os.environ.get("COMPAT_PYTHONS") == "all"
 
@@ -97,6 +101,33 @@ def test_the_domain(version: str, python: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("version", [each for each in OTHERS if each not in WITHOUT_SPARK])
+def test_the_job_of_spark(version: str, python: Path, tmp_path: Path) -> None:
+    """All its modules, without Spark; and the census, which needs no packages, with the files of a member."""
+    paths = (ROOT / "roles" / "partition_classify" / "files", ROOT / "build" / "spark")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    tree = GeneratedTree(shard_paths=2, parts=40, replicas=2, partitions=5)
+    write_generated(tmp_path / "data", tree)
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps({"files": {"data_dir": str(tmp_path / "data")}}))
+    imported, census = (
+        subprocess.run(
+            [str(python), "-B", *map(str, command)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+        )
+        for command in ((ROOT / "tests" / "compat" / "import_job.py",), (paths[0] / "census.py", settings))
+    )
+    assert (imported.returncode, imported.stderr) == (0, "")
+    count, moment, due = imported.stdout.split()
+    assert int(count) > 70
+    assert (moment, due) == ("1795212900000", "1970-01-01T01:00:00Z")
+    assert census.returncode == 0, census.stderr
+    assert json.loads(census.stdout)["znodes"] > tree.parts
 
 
 @pytest.mark.parametrize("modern_version", ["25.8"], indirect=True)

@@ -34,6 +34,10 @@ class Case(NamedTuple):
     labels: str = ""
     """Of the alert, in the order of the series."""
     hours: float = 3
+    hosts: int = 1
+    """How many hosts of the guard write the series."""
+    besides: str = ""
+    """Another series, whose value is 0."""
 
 
 SHARD = 'shard_path="/t"'
@@ -69,6 +73,16 @@ CASES = (
         "1",
         "1 \N{MULTIPLICATION SIGN} uneven in /t: read the page of the audit",
         f'{SHARD},kind="uneven"',
+    ),
+    # Each host of the guard finds the same.
+    Case(
+        "PartmoveInconsistent",
+        f'partmove_audit_drift{{{SHARD},kind="half_cold"}}',
+        "0",
+        "3",
+        "3 \N{MULTIPLICATION SIGN} half_cold in /t: read the page of the audit",
+        f'{SHARD},kind="half_cold"',
+        hosts=3,
     ),
     Case(
         "PartmoveTableBlocked",
@@ -143,6 +157,18 @@ CASES = (
         "0",
         "No audit of the last day has judged everything",
         hours=25,
+        besides="partmove_audit_timestamp_seconds",
+    ),
+    # One alert for all hosts.
+    Case(
+        "PartmoveGuardWithoutSuccess",
+        'partmove_guard_last_success_timestamp_seconds{separation="patched"}',
+        "80000",
+        "0",
+        "The guard (patched) has not succeeded for a day: journalctl -u partmove-guard",
+        'separation="patched"',
+        25,
+        hosts=2,
     ),
     Case(
         "PartmoveGuardWithoutSuccess",
@@ -156,6 +182,11 @@ CASES = (
 )
 
 
+def of_host(series: str, number: int) -> str:
+    """Return the series as a host writes it; the first host has no label of its own."""
+    return series.replace("{", f'{{instance="control{number}",') if number else series
+
+
 def fired(case: Case, value: str, folder: Path, *, expected: bool) -> str:
     """Return what promtool says if an alert does not fire as expected, or fires unexpectedly."""
     labels = dict(each.split("=") for each in case.labels.split(",") if each)
@@ -163,9 +194,12 @@ def fired(case: Case, value: str, folder: Path, *, expected: bool) -> str:
         "exp_labels": {name: json.loads(label) for name, label in labels.items()},
         "exp_annotations": {"summary": case.summary},
     }
+    written = [of_host(case.series, number) for number in range(case.hosts)] if value else []
+    series = [{"series": each, "values": f"{value}x400"} for each in written]
+    series += [{"series": each, "values": "0x400"} for each in filter(None, [case.besides])]
     test = {
         "interval": "5m",
-        "input_series": [{"series": case.series, "values": f"{value}x400"}] if value else [],
+        "input_series": series,
         "alert_rule_test": [
             {
                 "eval_time": f"{case.hours:g}h",
@@ -193,6 +227,12 @@ def test_an_alert_fires_for_what_it_says_and_not_without_it(case: Case, tmp_path
     assert fired(case, case.calm, tmp_path, expected=False) == ""
     # The test can fail.
     assert "exp:" in fired(case, case.fires, tmp_path, expected=False)
+
+
+def test_removed_hosts_have_no_alert_of_audits_that_are_not_complete(tmp_path: Path) -> None:
+    """The last complete audit is looked for in a week, in which the host may be removed."""
+    case = next(each for each in CASES if each.alert == "PartmoveNoCompleteAudit")._replace(besides="")
+    assert fired(case, case.fires, tmp_path, expected=False) == ""
 
 
 def test_every_alert_has_a_case() -> None:

@@ -97,6 +97,21 @@ def test_dashboard_and_alerts_use_metrics_and_kinds_that_exist() -> None:
     assert unfinished < set(next(each for each in named if "recorded" in each).split("|"))
 
 
+def test_counts_of_several_hosts_are_not_added_up() -> None:
+    """Each host of the guard writes the same counts."""
+    for text in (DASHBOARD, RULES, GRAFANA):
+        assert re.findall(r"\b(?:sum|count)(?: by \([^)]*\))? ?\([^()]*partmove_\w+", text) == []
+        assert "max by (" in text
+
+
+def test_role_and_playbook_write_the_time_of_the_guard_alike() -> None:
+    """A host that reads the files of both would refuse two texts of HELP."""
+    role = ROOT / "roles" / "partmove_guard" / "tasks" / "present.yml"
+    line = re.compile(r"^ *(# (?:HELP|TYPE) partmove_guard.*)$", re.MULTILINE)
+    assert line.findall(GUARD) == line.findall(role.read_text(encoding="utf-8"))
+    assert len(line.findall(GUARD)) == 2
+
+
 def test_the_page_lists_the_alerts_of_the_rules() -> None:
     rules = [rule for group in yaml.safe_load(RULES)["groups"] for rule in group["rules"]]
     assert all(rule["annotations"]["summary"] for rule in rules)

@@ -10,11 +10,12 @@ The users and passwords in <remote_servers> are never read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .._partmove.errors import FormatError
+from .._partmove.text import first_few
 from .client import ClickHouseClient
 from .config.files import Config
 from .config.xml_document import XmlFile
@@ -107,11 +108,28 @@ class Substitutions(NamedTuple):
         return next(iter(self.file.named(name)), None)
 
 
-def nodes_of_config(config: Config, substitutions: Substitutions, element: str | None) -> list[ClusterNode]:
-    """Return the replicas in the order of the files. ``element``: another name for <remote_servers>.
+def chosen_clusters(known: Iterable[str], wanted: Sequence[str] | None) -> list[str]:
+    """Return the distinct names of the wanted clusters; ``wanted`` is None for all known clusters.
 
-    Without ``element`` the main file may also be a substitutions file. Raises FormatError for an invalid
-    configuration.
+    Raises FormatError for an unknown cluster, and if no cluster is known.
+    """
+    names = list(dict.fromkeys(known))
+    chosen = names if wanted is None else list(dict.fromkeys(wanted))
+    missing = [name for name in chosen if name not in names]
+    if missing or not names:
+        there = f"there are {first_few(names, 10)}" if names else "no cluster is configured"
+        what = f"There is no cluster {first_few(missing)}" if missing else "There is no cluster"
+        raise FormatError(f"{what}; {there}", remedy="Give the names of existing clusters")
+    return chosen
+
+
+def nodes_of_config(
+    config: Config, substitutions: Substitutions, element: str | None, wanted: Sequence[str] | None = None
+) -> list[ClusterNode]:
+    """Return the replicas of the wanted clusters, or of all; what other clusters contain is not checked.
+
+    element: another name for <remote_servers>. Without ``element`` the main file may also be a substitutions
+    file. Raises FormatError for an invalid configuration.
     """
     files = config.merged
     found = [(file, each) for file in files for each in file.named(element or REMOTE_SERVERS)]
@@ -122,31 +140,29 @@ def nodes_of_config(config: Config, substitutions: Substitutions, element: str |
         raise FormatError(
             f"{config.main.path} has no {names}", remedy="Give the file that names the clusters, or element"
         )
-    clusters: dict[str, _Node] = {}
+    clusters: dict[str, list[_Node]] = {}
     for file, each in found:
         merging = _MERGING & set(each.attributes)
         if merging and "incl" not in each.attributes:
             raise FormatError(
                 f"<{each.tag}> in {file.path} has the attribute {min(merging)}", remedy=_PREPROCESSED
             )
-        expanded = _expanded(each, file.path, substitutions)
+        expanded = _expanded(each, file.path, substitutions, wanted)
         for cluster in expanded.known().children if expanded is not None else ():
-            if cluster.tag in clusters:
-                raise FormatError(
-                    f"The cluster {cluster.tag} is defined in {clusters[cluster.tag].where} and again in"
-                    f" {cluster.where}",
-                    remedy=_PREPROCESSED,
-                )
-            clusters[cluster.tag] = cluster
-    return [node for cluster in clusters.values() for node in _cluster(cluster)]
+            clusters.setdefault(cluster.tag, []).append(cluster)
+    return [node for name in chosen_clusters(clusters, wanted) for node in _cluster(*clusters[name])]
 
 
-def nodes_of_server(client: ClickHouseClient) -> list[ClusterNode]:
-    """Return the replicas by cluster, shard and replica. Raises PartMoveError if the server fails."""
+def nodes_of_server(client: ClickHouseClient, wanted: Sequence[str] | None = None) -> list[ClusterNode]:
+    """Return the replicas of the wanted clusters, or of all, by cluster, shard and replica.
+
+    Raises PartMoveError if the server fails, and FormatError for an unknown or invalid cluster.
+    """
     rows = client.rows(
         "SELECT cluster, shard_num, replica_num, host_name, port, shard_weight, is_local FROM system.clusters"
         " ORDER BY cluster, shard_num, replica_num"
     )
+    chosen = chosen_clusters((row[0] for row in rows), wanted)
     return [
         _checked(
             ClusterNode(
@@ -155,11 +171,17 @@ def nodes_of_server(client: ClickHouseClient) -> list[ClusterNode]:
             client.label,
         )
         for cluster, shard, replica, host, port, weight, local in rows
+        if cluster in chosen
     ]
 
 
-def _expanded(element: Element, path: str, substitutions: Substitutions) -> _Node | None:
-    """Return the element with its substitutions; None for an optional element without a value."""
+def _expanded(
+    element: Element, path: str, substitutions: Substitutions, wanted: Container[str] | None = None
+) -> _Node | None:
+    """Return the element with its substitutions; None for an optional element without a value.
+
+    wanted: tags of the children to expand; other children stay empty. None for all children.
+    """
     external = _EXTERNAL_SOURCES & set(element.attributes)
     if external:
         node = _Node(element.tag, path, external=min(external))
@@ -174,7 +196,7 @@ def _expanded(element: Element, path: str, substitutions: Substitutions) -> _Nod
         if value is None and "optional" in element.attributes:
             return None
         if value is not None:
-            included = _expanded(value, substitutions.path, substitutions)
+            included = _expanded(value, substitutions.path, substitutions, wanted)
             if included is not None:
                 node.external = included.external
                 node.text += included.text
@@ -182,20 +204,32 @@ def _expanded(element: Element, path: str, substitutions: Substitutions) -> _Nod
             if "replace" in element.attributes:
                 own = ()
     for child in own:
-        found = _expanded(child, path, substitutions)
+        if wanted is not None and child.tag != _INCLUDE and child.tag not in wanted:
+            node.children.append(_Node(child.tag, path))
+            continue
+        found = _expanded(child, path, substitutions, wanted if child.tag == _INCLUDE else None)
         if found is not None:
             # An <include> stands for the children of its value.
             node.children += found.known().children if child.tag == _INCLUDE else [found]
     return node
 
 
-def _cluster(cluster: _Node) -> Iterator[ClusterNode]:
-    """Yield the replicas. A shard is a <shard> element, or a <node> element with a single replica."""
+def _cluster(cluster: _Node, *others: _Node) -> Iterator[ClusterNode]:
+    """Yield the replicas. A shard is a <shard> element, or a <node> element with a single replica.
+
+    others: further definitions of the cluster, which are refused.
+    """
+    if others:
+        raise FormatError(
+            f"The cluster {cluster.tag} is defined in {cluster.where} and again in {others[0].where}",
+            remedy=_PREPROCESSED,
+        )
     shards = cluster.known().with_prefix("shard", "node")
     if not shards:
         raise FormatError(
             f"The cluster {cluster.tag} in {cluster.where} has no shard",
-            remedy="List its shards, or query a server for them if the servers discover them",
+            remedy="List its shards, or query a server for them if the servers discover them; or leave the"
+            " cluster out: name the other clusters in the option clusters",
         )
     for shard, element in enumerate(shards, start=1):
         weight = _number(element, "weight", 1)
@@ -227,10 +261,16 @@ def _number(element: _Node, tag: str, default: int) -> int:
 
 
 def _checked(node: ClusterNode, where: str) -> ClusterNode:
-    if _NAME.fullmatch(node.cluster) is None or _HOST.fullmatch(node.host) is None:
+    if _NAME.fullmatch(node.cluster) is None:
+        raise FormatError(
+            f"{where} has the cluster {node.cluster!r}, whose name cannot be a group of an inventory",
+            remedy="Leave the cluster out: name the other clusters in the option clusters",
+        )
+    if _HOST.fullmatch(node.host) is None:
         raise FormatError(
             f"{where} has a replica of cluster {node.cluster!r} with the host {node.host!r}, which cannot be"
             " a host of an inventory",
-            remedy="Give the replica a name or an address as <host>",
+            remedy="Give the replica a name or an address as <host>, or leave the cluster out: name the other"
+            " clusters in the option clusters",
         )
     return node

@@ -14,7 +14,16 @@ Only ``hosts`` is required. None means not set.
 
 from __future__ import annotations
 
-from .._partmove.records import FLAG, SECONDS, TEXT, WHOLE_NUMBER, FieldType, InvalidValue, Settings, list_of
+from .._partmove.records import (
+    FLAG_SETTING,
+    PORT_SETTING,
+    SECONDS_SETTING,
+    TEXT,
+    FieldType,
+    InvalidValue,
+    Settings,
+    list_of,
+)
 from .client import ClickHouseClient
 from .options import ClickHouseOptions, endpoint
 
@@ -30,13 +39,13 @@ def _hosts(value: object) -> list[str]:
 
 _SERVERS = Settings(
     {
-        "port": WHOLE_NUMBER,
+        "port": PORT_SETTING,
         "user": TEXT,
         "password": TEXT,
-        "secure": FLAG,
+        "secure": FLAG_SETTING,
         "ca": TEXT,
-        "verify": FLAG,
-        "timeout": SECONDS,
+        "verify": FLAG_SETTING,
+        "timeout": SECONDS_SETTING,
     },
     required={"hosts": FieldType(_hosts, "a list of servers, each as host or host:port")},
 )

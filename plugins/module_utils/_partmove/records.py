@@ -112,6 +112,32 @@ def or_none(schema: Schema) -> FieldType:
     return FieldType(lambda value: None if value is None else check(value), f"null or {schema.expected}")
 
 
+def or_its_text(schema: FieldType, parse: Callable[[str], Any]) -> FieldType:
+    """Accept the values of the schema, and texts of which ``parse`` makes one.
+
+    Templates of ansible-core before 2.19 return text for a number, and only modules convert the text back.
+
+    parse: raises ValueError for other texts.
+    """
+
+    def check(value: object) -> Any:
+        if isinstance(value, str):
+            try:
+                value = parse(value)
+            except ValueError:
+                raise InvalidValue from None
+        return schema.check(value)
+
+    return FieldType(check, schema.expected)
+
+
+def _flag_of(text: str) -> bool:
+    flags = {"true": True, "false": False}
+    if text.lower() not in flags:
+        raise ValueError
+    return flags[text.lower()]
+
+
 def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -135,6 +161,10 @@ FLAG = satisfying(lambda value: isinstance(value, bool), "true or false")
 WHOLE_NUMBER = satisfying(_is_whole, "a whole number")
 COUNT = FieldType(_count, "a whole number, 0 or more")
 SECONDS = satisfying(_is_time, "a number of seconds, below a thousand million")
+
+FLAG_SETTING = or_its_text(FLAG, _flag_of)
+PORT_SETTING = or_its_text(WHOLE_NUMBER, int)
+SECONDS_SETTING = or_its_text(SECONDS, float)
 
 
 def parse_base64(text: object) -> bytes:

@@ -76,6 +76,17 @@ def format_time(milliseconds: int) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
+def parse_iso_time(text: str) -> datetime:
+    """Parse ISO 8601 text. Raises ValueError for other text.
+
+    ``datetime.fromisoformat`` refuses the Z of UTC before Python 3.11.
+
+    >>> parse_iso_time("2026-11-20T22:15:00.000Z") == parse_iso_time("2026-11-20T23:15:00+01:00")
+    True
+    """
+    return datetime.fromisoformat(f"{text[:-1]}+00:00" if text.endswith(("Z", "z")) else text)
+
+
 def parse_duration(text: str, setting: str) -> int:
     """Return the seconds of a duration. Raises FormatError for other text.
 

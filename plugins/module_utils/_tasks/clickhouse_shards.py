@@ -11,12 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._clickhouse.clusters import ClusterNode, Substitutions, nodes_of_config, nodes_of_server
+from .._clickhouse.clusters import (
+    ClusterNode,
+    Substitutions,
+    chosen_clusters,
+    nodes_of_config,
+    nodes_of_server,
+)
 from .._clickhouse.config.files import Config
 from .._clickhouse.config.local_files import ConfigFiles
 from .._clickhouse.config.xml_document import LXML_IMPORT_ERROR, XmlFile
 from .._partmove.errors import FormatError, PartMoveError
-from .._partmove.text import first_few
 from .resources import client_of
 
 __all__ = ["ClusterHost", "PartMoveError", "hosts_of", "read_clusters"]
@@ -34,16 +39,21 @@ class ClusterHost:
 
 
 def read_clusters(
-    config: str | None, include_from: str | None, element: str | None, server: Mapping[str, Any]
+    config: str | None,
+    include_from: str | None,
+    element: str | None,
+    server: Mapping[str, Any],
+    clusters: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return every replica of every cluster as plain values, from the file ``config`` or else from a server.
+    """Return every replica of the clusters as plain values, from the file ``config`` or else from a server.
 
-    server: like the option ``clickhouse`` of a module that queries one server. Raises PartMoveError.
+    server: like the option ``clickhouse`` of a module that queries one server.
+    clusters: None for all clusters. Raises PartMoveError.
     """
     if config is None:
-        nodes = nodes_of_server(client_of(server))
+        nodes = nodes_of_server(client_of(server), clusters)
     else:
-        nodes = _nodes_of_files(config, include_from, element)
+        nodes = _nodes_of_files(config, include_from, element, clusters)
     return [node._asdict() for node in nodes]
 
 
@@ -56,13 +66,7 @@ def hosts_of(
     cluster, and if two groups would have the same name.
     """
     nodes = [ClusterNode(**row) for row in rows]
-    known = list(dict.fromkeys(node.cluster for node in nodes))
-    selected = known if clusters is None else list(dict.fromkeys(clusters))
-    missing = [name for name in selected if name not in known]
-    if missing or not known:
-        there = f"there are {first_few(known, 10)}" if known else "no cluster is configured"
-        what = f"There is no cluster {first_few(missing)}" if missing else "There is no cluster"
-        raise FormatError(f"{what}; {there}", remedy="Give the names of existing clusters")
+    selected = chosen_clusters((node.cluster for node in nodes), clusters)
     nodes = [node for name in selected for node in nodes if node.cluster == name]
     ports: dict[str, set[int]] = {}
     for node in nodes:
@@ -81,7 +85,9 @@ def hosts_of(
     return list(hosts.values())
 
 
-def _nodes_of_files(path: str, include_from: str | None, element: str | None) -> list[ClusterNode]:
+def _nodes_of_files(
+    path: str, include_from: str | None, element: str | None, clusters: Sequence[str] | None
+) -> list[ClusterNode]:
     if LXML_IMPORT_ERROR is not None:
         raise PartMoveError(
             "The Python package lxml is missing, and reading a configuration of ClickHouse needs it",
@@ -94,7 +100,7 @@ def _nodes_of_files(path: str, include_from: str | None, element: str | None) ->
     data = source.read(where) if where else None
     file = None if data is None else XmlFile(where, data)
     needed = named or include_from is not None
-    return nodes_of_config(config, Substitutions(where, file, needed), element)
+    return nodes_of_config(config, Substitutions(where, file, needed), element, clusters)
 
 
 def _include_from_of(config: Config) -> str:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What members answer to the four-letter commands ``srvr`` and ``conf``, which servers allow by default."""
+"""Answers of members to four-letter commands. Servers allow ``srvr`` and ``conf`` by default."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Release(NamedTuple):
 
 def ask_member(options: EnsembleOptions, host: str, seconds: float) -> MemberState | None:
     """Return the state of a host; None without a timely answer, or if the command is not allowed."""
-    answer = _ask(options, host, b"srvr", seconds)
+    answer = ask(options, host, b"srvr", seconds)
     return None if answer is None else parse_srvr(answer)
 
 
 def ask_release(options: EnsembleOptions, host: str, seconds: float) -> Release | None:
     """Return software, version and mode of a host; None without a timely answer that has them."""
-    match = _RELEASE.search(_ask(options, host, b"srvr", seconds) or "")
+    match = _RELEASE.search(ask(options, host, b"srvr", seconds) or "")
     if match is None:
         return None
     software = Software.KEEPER if match["name"] == "ClickHouse Keeper" else Software.ZOOKEEPER
@@ -56,12 +56,12 @@ def ask_release(options: EnsembleOptions, host: str, seconds: float) -> Release 
 
 def ask_server_id(options: EnsembleOptions, host: str, seconds: float) -> int | None:
     """Return the ``server_id`` of a ClickHouse Keeper; None without a timely answer that has it."""
-    match = _SERVER_ID.search(_ask(options, host, b"conf", seconds) or "")
+    match = _SERVER_ID.search(ask(options, host, b"conf", seconds) or "")
     return None if match is None else int(match[1])
 
 
-def _ask(options: EnsembleOptions, host: str, command: bytes, seconds: float) -> str | None:
-    """Return what the host answers to the command; None if it does not answer in time."""
+def ask(options: EnsembleOptions, host: str, command: bytes, seconds: float) -> str | None:
+    """Return the answer of a host to a command, also a refusal; None without a timely answer."""
     try:
         connection = connect_to(options, host, seconds)
     except (OSError, ValueError):

@@ -18,7 +18,7 @@ Only ``hosts`` is required. None means default. ``tls``, even empty, switches TL
 from __future__ import annotations
 
 from .._partmove.errors import EnsembleError
-from .._partmove.records import FLAG, SECONDS, TEXT, Settings, list_of
+from .._partmove.records import FLAG_SETTING, SECONDS_SETTING, TEXT, Settings, list_of
 from .options import EnsembleOptions, TlsOptions
 
 _AUTH_OPTIONS = {"scheme": "auth_scheme", "credential": "auth_credential", "service": "sasl_service"}
@@ -26,19 +26,19 @@ _ENSEMBLE = Settings(
     {
         "hosts": list_of(TEXT, "a list of the members, each as host:port"),
         "chroot": TEXT,
-        "session_timeout": SECONDS,
-        "connect_timeout": SECONDS,
-        "operation_timeout": SECONDS,
+        "session_timeout": SECONDS_SETTING,
+        "connect_timeout": SECONDS_SETTING,
+        "operation_timeout": SECONDS_SETTING,
         "auth": Settings(dict.fromkeys(_AUTH_OPTIONS, TEXT)),
-        "members_complete": FLAG,
+        "members_complete": FLAG_SETTING,
         "tls": Settings(
             {
                 "ca": TEXT,
                 "cert": TEXT,
                 "key": TEXT,
                 "key_password": TEXT,
-                "verify": FLAG,
-                "check_hostname": FLAG,
+                "verify": FLAG_SETTING,
+                "check_hostname": FLAG_SETTING,
             }
         ),
     },

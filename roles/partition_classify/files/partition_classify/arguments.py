@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from math import inf
 from pathlib import Path
 from typing import NoReturn
+
+from olap_partmove._partmove.text import parse_iso_time
 
 from .policy.decisions import Separation
 from .progress import log_failure
@@ -71,7 +73,7 @@ def _add_decision(group: argparse._ArgumentGroup) -> None:
 
 def now_ms() -> int:
     """Return the current time in milliseconds since 1970."""
-    return int(datetime.now(UTC).timestamp() * 1000)
+    return int(datetime.now(timezone.utc).timestamp() * 1000)
 
 
 def _add_source(group: argparse._ArgumentGroup) -> None:
@@ -170,7 +172,7 @@ def _rate(text: str) -> float:
 
 def _moment(text: str) -> int:
     try:
-        moment = datetime.fromisoformat(text)
+        moment = parse_iso_time(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is not ISO 8601, such as 2026-11-20T22:15:00Z") from error
     if moment.tzinfo is None:

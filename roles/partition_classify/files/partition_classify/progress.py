@@ -9,14 +9,10 @@ from __future__ import annotations
 import sys
 import threading
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark import StatusTracker
 from pyspark.sql import SparkSession
-
-if TYPE_CHECKING:
-    from typing import Self
 
 _SECONDS = 10.0
 
@@ -42,7 +38,7 @@ class StageProgress:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> StageProgress:
         """Start logging."""
         self._thread.start()
         return self

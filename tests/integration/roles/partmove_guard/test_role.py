@@ -10,6 +10,7 @@ import os
 import shutil
 import stat
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ class Host:
             (self.folder / name).mkdir(parents=True)
         self.script = self.folder / "sbin" / "partmove-guard"
         self.metrics = self.folder / "metrics" / "partmove.prom"
+        self.success = self.folder / "metrics" / "partmove_guard.prom"
 
     def converge(self, *options: str, **variables: Any) -> PlaybookRun:
         """Run the role."""
@@ -46,6 +48,7 @@ class Host:
             "clickhouse": {"user": "monitor", "password": PASSWORD},
             "root": self.pair.base,
             "metrics": str(self.metrics),
+            "success_metrics": str(self.success),
             "ansible_playbook": str(quick_playbook.program()),
             "collections": str(COLLECTIONS),
             "config_dir": str(self.folder / "etc"),
@@ -106,6 +109,7 @@ def test_install_run_and_remove(host: Host) -> None:
         "etc/guard.yml": 0o600,
         "etc/inventory.yml": 0o600,
         "log": 0o700,
+        "metrics/partmove_guard.prom": 0o644,
         "sbin/partmove-guard": 0o755,
         "units/partmove-guard.service": 0o644,
         "units/partmove-guard.timer": 0o644,
@@ -113,6 +117,9 @@ def test_install_run_and_remove(host: Host) -> None:
     }
     secret = [path for path in host.folder.rglob("*") if path.is_file() and PASSWORD in path.read_text()]
     assert secret == [host.folder / "etc" / "guard.yml"]
+    # A guard that never succeeds has the time of its installation, so that an alert finds it.
+    installed = host.success.read_text()
+    assert abs(time_of(installed) - time.time()) < 600
     # The arguments of its tasks are shown with -vvv, and are given by this playbook, not by the role.
     assert f'+    "password": "{PASSWORD}"' not in done.output
 
@@ -123,16 +130,27 @@ def test_install_run_and_remove(host: Host) -> None:
     # There is no table, so the audit is not complete.
     assert (run.returncode, run.stdout, run.stderr) == (0, "PARTMOVE guard: 1 not judged\n", "")
     assert parsed(host.metrics.read_text())["partmove_audit_complete"] == {(): 0}
+    assert host.success.read_text() == installed
     (log,) = (host.folder / "log").iterdir()
     assert "PLAY RECAP" in log.read_text()
     assert PASSWORD not in log.read_text()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
+    checked = host.converge("--check", state="absent")
+    assert changed(checked) == 2
+    assert host.metrics.exists()
     removed = host.converge(state="absent")
-    assert changed(removed) == 1
-    left = {path for path in host.files() if not path.startswith(("log", "work", "metrics"))}
-    assert left == {"sbin", "units"}
-    assert changed(host.converge(state="absent")) == 0
+    assert changed(removed) == 2
+    # Without the metrics, on which Prometheus would alert for good.
+    left = {path for path in host.files() if not path.startswith(("log", "work"))}
+    assert left == {"metrics", "sbin", "units"}
+    # A wrong variable may name a folder.
+    assert changed(host.converge(state="absent", metrics=str(host.metrics.parent))) == 0
+
+
+def time_of(metrics: str) -> float:
+    (seconds,) = parsed(metrics)["partmove_guard_last_success_timestamp_seconds"].values()
+    return seconds
 
 
 def test_values_of_ansible_vault_are_written_as_they_are(host: Host) -> None:
@@ -155,6 +173,27 @@ def test_values_of_ansible_vault_are_written_as_they_are(host: Host) -> None:
         written = (host.folder / "etc" / name).read_text()
         assert "$ANSIBLE_VAULT" not in written, name
         assert f'"password": "{PASSWORD}"' in written, name
+
+
+def test_text_that_the_runs_would_read_as_a_template_is_refused(host: Host) -> None:
+    """Each time in the same run; the templates of this playbook give the text."""
+    wrong: list[dict[str, Any]] = [
+        {"clickhouse": {"user": "monitor", "password": "secret{{ '{{' }}x"}},
+        {"variables": {"partmove_audit_hot": {"auth": [{"credential": "secret{{ '{%' }}x"}]}}},
+        {"variables": {"other": "secret{{ '{#' }}x"}},
+    ]
+    fine: dict[str, Any] = {
+        "clickhouse": {"user": "monitor", "password": "}}{table}%}"},
+        "variables": {"other": {"a": {}}},
+    }
+    tell = {"ansible.builtin.debug": {"msg": "refused: {{ ansible_failed_result.msg }}"}}
+    tasks = [{"block": [host.task(**variables)], "rescue": [tell]} for variables in (*wrong, fine)]
+    run = run_playbook(write_playbook(host.pair.folder, tasks))
+    assert run.status == 0, run.told
+    for name in ("partmove_audit_clickhouse", "partmove_audit_hot", "other"):
+        said = f"refused: The runs would read a text with {{{{, {{% or {{# as a template, in {name}. Give a"
+        assert run.output.count(said) == 1
+    assert '"password": "}}{table}%}"' in (host.folder / "etc" / "guard.yml").read_text()
 
 
 def test_what_a_run_that_fails_says(host: Host) -> None:

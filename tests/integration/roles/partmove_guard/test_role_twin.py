@@ -91,6 +91,9 @@ def test_what_is_installed_finishes_moves(host: Host) -> None:
     run_until_killed(lambda: host.move_here(servers, "cold", path, DAY, TwinOptions()))
 
     changed(host.converge(finish=True))
+    installed = host.success.read_text()
+    host.success.write_text(installed.replace(" 1", " 0"))
+    assert changed(host.converge(finish=True)) == 0
     given = yaml.safe_load((host.folder / "etc" / "guard.yml").read_text())
     assert (given["separation"], given["guard_finish"], given["guard_repair"]) == ("twin", True, False)
     service = (host.folder / "units" / "partmove-guard.service").read_text()
@@ -103,6 +106,7 @@ def test_what_is_installed_finishes_moves(host: Host) -> None:
     assert list(parsed(host.success.read_text())["partmove_guard_last_success_timestamp_seconds"]) == [
         (("separation", "twin"),)
     ]
+    assert host.success.read_text().splitlines()[:-1] == installed.splitlines()[:-1]
 
 
 def test_steps_of_the_other_way_are_refused(host: Host) -> None:

@@ -10,7 +10,7 @@ The first true condition decides. Columns of the conditions come from `transform
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
+from enum import Enum
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, functions as F  # noqa: N812 - what everyone calls it
@@ -19,7 +19,7 @@ from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
 
 
-class Separation(StrEnum):
+class Separation(Enum):
     """The way to carry out the plan, on which the gates depend."""
 
     PATCHED = "patched"

@@ -13,11 +13,13 @@ from __future__ import annotations
 import calendar
 import pkgutil
 from base64 import b64encode
-from datetime import datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
 
 import jinja2
 from markupsafe import Markup
+
+from olap_partmove._partmove.text import parse_iso_time
 
 from .charts import HEIGHT, WIDTH, age_chart, forecast_chart
 from .figures import ReportFigures
@@ -137,7 +139,7 @@ def share_text(part: float, whole: float = 1) -> str:
 
 
 def _due(as_of: str, hours: float) -> str:
-    moment = datetime.fromisoformat(as_of) + timedelta(hours=hours)
+    moment = parse_iso_time(as_of) + timedelta(hours=hours)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -108,7 +108,7 @@ class LiveSource:
 
     def size_of_hot(self) -> EnsembleSize | None:
         """Return the size of hot as reported by a member; None if members do not report it."""
-        return size_of_live(options_of("hot", self.connections["hot"]).hosts)
+        return size_of_live(options_of("hot", self.connections["hot"]))
 
     def last_change(self) -> None:
         """Return None: the ensembles have no last change."""

@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import re
-import socket
 from collections.abc import Iterable
 from typing import NamedTuple
+
+from olap_partmove._zookeeper.four_letters import ask
+from olap_partmove._zookeeper.options import EnsembleOptions
 
 from ..zookeeper_files.folders import DataFolder
 from ..zookeeper_files.member import choose_member
@@ -18,7 +20,6 @@ from ..zookeeper_files.replay import LogReplay
 from ..zookeeper_files.snapshot import SnapshotScan
 
 _SECONDS = 5.0
-_PORT = 2181
 
 
 class EnsembleSize(NamedTuple):
@@ -28,18 +29,20 @@ class EnsembleSize(NamedTuple):
     snapshot_bytes: int | None
 
 
-def size_of_live(hosts: Iterable[str]) -> EnsembleSize | None:
+def size_of_live(options: EnsembleOptions) -> EnsembleSize | None:
     """Return the size reported by the first answering member (``mntr``, else ``srvr``); None if none answers.
 
-    Many members disallow ``mntr``; TLS-only members answer neither command.
+    Many members disallow ``mntr``.
     """
-    for host in hosts:
-        answer = _four_letter_answer(host, b"mntr")
+    for host in options.hosts:
+        answer = ask(options, host, b"mntr", _SECONDS)
+        if answer is None:
+            continue
         znodes = _number(r"^zk_znode_count\t(\d+)$", answer)
         data = _number(r"^zk_approximate_data_size\t(\d+)$", answer)
         if znodes is not None and data is not None:
             return EnsembleSize(znodes, data + RECORD_BYTES * znodes)
-        znodes = _number(r"^Node count: (\d+)$", _four_letter_answer(host, b"srvr"))
+        znodes = _number(r"^Node count: (\d+)$", ask(options, host, b"srvr", _SECONDS) or "")
         if znodes is not None:
             return EnsembleSize(znodes, None)
     return None
@@ -68,19 +71,6 @@ def _no_path(_path: bytes) -> bool:
 def _count_records(scan: SnapshotScan, _replay: LogReplay) -> EnsembleSize:
     znodes = sum(1 for _record in scan.records())
     return EnsembleSize(znodes, scan.end_of_records)
-
-
-def _four_letter_answer(host: str, word: bytes) -> str:
-    """Return the answer to a four-letter command, ``""`` on any error: the size is informational only."""
-    name, _colon, port = host.rpartition(":")
-    try:
-        with socket.create_connection((name.strip("[]"), int(port or _PORT)), _SECONDS) as connection:
-            connection.settimeout(_SECONDS)
-            connection.sendall(word)
-            answer = b"".join(iter(lambda: connection.recv(65536), b""))
-    except OSError:
-        return ""
-    return answer.decode(errors="replace")
 
 
 def _number(pattern: str, answer: str) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from .content import RangeReader
 from .damage import DamagedFile
@@ -20,10 +20,6 @@ from .nodes import RecordReader, ZnodeRecord
 from .replay import LogReplay, ZnodeChange, ZnodeData
 from .snapshot import SnapshotScan, open_snapshot
 from .txn_log import LogSequence, log_files
-
-if TYPE_CHECKING:
-    # Not available in Python 3.10.
-    from typing import Self
 
 NOT_IN_SNAPSHOT = -1
 """Start offset of znodes without a record in the snapshot."""
@@ -146,7 +142,7 @@ class TreeReader:
         self._newest = member.until.to_bytes(8, "big")
         self._content = RangeReader(member.snapshot, ranges)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> TreeReader:
         """Return self, ready for reading."""
         return self
 

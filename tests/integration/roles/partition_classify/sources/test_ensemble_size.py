@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from olap_partmove._zookeeper.options import EnsembleOptions
 from partition_classify.sources.ensemble_size import EnsembleSize, size_of_files, size_of_live
 from partition_classify.zookeeper_files.folders import DataFolder, folders_of
 from support.files.snapshot_files import GeneratedTree, write_generated
@@ -23,6 +24,10 @@ def folder(path: Path) -> DataFolder:
     return found
 
 
+def of_hosts(*hosts: str) -> EnsembleOptions:
+    return EnsembleOptions("hot", hosts)
+
+
 def test_members_tell_their_size(tmp_path: Path) -> None:
     # One of its own: nobody writes between the two questions.
     with Ensemble(tmp_path) as ensemble:
@@ -30,7 +35,7 @@ def test_members_tell_their_size(tmp_path: Path) -> None:
         values = member.monitor()
         znodes = int(values["zk_znode_count"])
         size = int(values["zk_approximate_data_size"]) + 76 * znodes
-        assert size_of_live([member.address]) == EnsembleSize(znodes, size)
+        assert size_of_live(of_hosts(member.address)) == EnsembleSize(znodes, size)
 
 
 def test_member_without_mntr_tells_how_many_znodes_it_has(tmp_path: Path) -> None:
@@ -40,7 +45,7 @@ def test_member_without_mntr_tells_how_many_znodes_it_has(tmp_path: Path) -> Non
         assert "4lw.commands.whitelist=*" in text
         settings.write_text(text.replace("4lw.commands.whitelist=*", "4lw.commands.whitelist=srvr"))
     with ensemble:
-        found = size_of_live(member.address for member in ensemble.members)
+        found = size_of_live(of_hosts(*(member.address for member in ensemble.members)))
     assert found is not None
     assert found.znodes > 0
     assert found.snapshot_bytes is None
@@ -48,7 +53,7 @@ def test_member_without_mntr_tells_how_many_znodes_it_has(tmp_path: Path) -> Non
 
 def test_size_is_not_known_when_nobody_answers() -> None:
     # Port 1 is nobody's here.
-    assert size_of_live(["127.0.0.1:1", "127.0.0.1:1"]) is None
+    assert size_of_live(of_hosts("127.0.0.1:1", "127.0.0.1:1")) is None
 
 
 @pytest.mark.parametrize("compression", ["", "gz"])

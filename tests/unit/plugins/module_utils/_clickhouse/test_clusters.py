@@ -6,15 +6,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import ClickHouseClient
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.clusters import (
     ClusterNode,
     Substitutions,
     nodes_of_config,
+    nodes_of_server,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.files import Config
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.xml_document import XmlFile
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 from support.files.configs import MAIN, METRIKA, MemoryConfig
 
@@ -22,9 +28,14 @@ REPLICA = "<shard><replica><host>ch1</host></replica></shard>"
 NOTHING = Substitutions(METRIKA, None, needed=False)
 
 
-def nodes(text: str, substitutions: Substitutions = NOTHING, element: str | None = None) -> list[ClusterNode]:
+def nodes(
+    text: str,
+    substitutions: Substitutions = NOTHING,
+    element: str | None = None,
+    wanted: Sequence[str] | None = None,
+) -> list[ClusterNode]:
     config = Config(MemoryConfig({MAIN: f"<yandex>{text}</yandex>".encode()}))
-    return nodes_of_config(config, substitutions, element)
+    return nodes_of_config(config, substitutions, element, wanted)
 
 
 def metrika(text: str) -> Substitutions:
@@ -110,6 +121,63 @@ def test_a_missing_name_has_no_value() -> None:
     found = metrika("<a/><a x='1'/>").named("a")
     assert found is not None
     assert found.attributes == {}
+
+
+UNUSABLE = (
+    "<c/>",
+    f"<c>{REPLICA}</c><c>{REPLICA}</c>",
+    "<c from_env='X'/>",
+    "<c><include from_zk='/x'/></c>",
+    "<c><include incl='x'/></c>",
+    "<c><shard><replica><host from_env='X'/></replica></shard></c>",
+    "<c><node><host>a b</host></node></c>",
+)
+
+
+@pytest.mark.parametrize("unusable", UNUSABLE)
+def test_clusters_that_are_not_wanted_may_be_unusable(unusable: str) -> None:
+    missing = Substitutions(METRIKA, None, needed=True)
+    text = f"<remote_servers>{unusable}<d>{REPLICA}</d></remote_servers>"
+    (found,) = nodes(text, missing, wanted=["d"])
+    assert (found.cluster, found.host) == ("d", "ch1")
+    for wanted in (["c"], None):
+        with pytest.raises(FormatError) as refusal:
+            nodes(text, missing, wanted=wanted)
+        assert refusal.value.remedy
+
+
+def test_wanted_clusters_of_an_include_are_found() -> None:
+    text = "<remote_servers><include incl='others'/></remote_servers>"
+    others = metrika(f"<others><c/><d>{REPLICA}</d></others>")
+    assert [each.cluster for each in nodes(text, others, wanted=["d"])] == ["d"]
+    text = "<remote_servers incl='others'/>"
+    assert [each.cluster for each in nodes(text, others, wanted=["d"])] == ["d"]
+
+
+def test_an_unknown_cluster_is_refused_with_the_names_of_all() -> None:
+    text = f"<remote_servers><c/><d>{REPLICA}</d></remote_servers>"
+    with pytest.raises(FormatError, match="There is no cluster x; there are c, d"):
+        nodes(text, wanted=["x"])
+
+
+class Server(ClickHouseClient):
+    """A server with the clusters main and "my db"."""
+
+    def __init__(self) -> None:
+        super().__init__("ch1", 8123, ClickHouseOptions())
+
+    def rows(self, sql: str) -> list[list[Any]]:
+        return [["main", 1, 1, "ch1", 9000, 1, 1], ["my db", 1, 1, "ch2", 9000, 1, 0]]
+
+
+def test_clusters_of_a_server_that_are_not_wanted_may_have_any_name() -> None:
+    assert [each.host for each in nodes_of_server(Server(), ["main"])] == ["ch1"]
+    for wanted in (["my db"], None):
+        with pytest.raises(FormatError, match="ClickHouse at ch1:8123 has the cluster 'my db'") as refusal:
+            nodes_of_server(Server(), wanted)
+        assert refusal.value.remedy == "Leave the cluster out: name the other clusters in the option clusters"
+    with pytest.raises(FormatError, match="There is no cluster x; there are main, my db"):
+        nodes_of_server(Server(), ["x"])
 
 
 @pytest.mark.parametrize(

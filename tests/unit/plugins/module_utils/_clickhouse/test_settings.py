@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.settings import clients_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 
@@ -21,6 +22,14 @@ def test_each_host_is_a_server_and_none_is_asked_twice() -> None:
     ]
 
 
+def test_numbers_and_flags_may_be_text() -> None:
+    """Templates of ansible-core before 2.19 return text for a number."""
+    given = {"hosts": ["ch1"], "port": "8443", "secure": "True", "verify": "false", "timeout": "2.5"}
+    (client,) = clients_of(given)
+    options = ClickHouseOptions(port=8443, secure=True, verify=False, timeout=2.5)
+    assert client.__reduce__()[1] == ("ch1", 8443, options)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -30,7 +39,9 @@ def test_each_host_is_a_server_and_none_is_asked_twice() -> None:
         ({"hosts": []}, "ClickHouse: hosts is empty"),
         ({"hosts": ["ch1", 1]}, "ClickHouse: hosts[1] is of type int"),
         ({"hosts": "ch1"}, "ClickHouse: hosts is of type str"),
-        ({"hosts": ["ch1"], "port": "8123"}, "ClickHouse: port is of type str"),
+        ({"hosts": ["ch1"], "port": "http"}, "ClickHouse: port is of type str"),
+        ({"hosts": ["ch1"], "secure": "https"}, "ClickHouse: secure is of type str"),
+        ({"hosts": ["ch1"], "timeout": "soon"}, "ClickHouse: timeout is of type str"),
         ({"hosts": ["ch1"], "port": True}, "ClickHouse: port is of type bool"),
         ({"hosts": ["ch1"], "endpoints": {}}, "ClickHouse: endpoints is not a known key"),
         ({"hosts": ["ch1:x"]}, "The endpoint 'ch1:x' of ClickHouse is not host:port"),

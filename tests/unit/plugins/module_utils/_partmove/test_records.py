@@ -18,7 +18,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.records import (
     COUNT,
     FLAG,
+    FLAG_SETTING,
+    PORT_SETTING,
     SECONDS,
+    SECONDS_SETTING,
     TEXT,
     WHOLE_NUMBER,
     FieldType,
@@ -50,6 +53,23 @@ OUTER = Record(
     error=PlanError,
     remedy="Make it again",
 )
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        (PORT_SETTING, "8123", 8123),
+        (SECONDS_SETTING, "2.5", 2.5),
+        (FLAG_SETTING, "true", True),
+        (FLAG_SETTING, "False", False),
+    ],
+)
+def test_a_setting_may_be_the_text_of_its_value(schema: Schema, text: str, value: object) -> None:
+    record = Record({"field": schema})
+    assert record.read({"field": text}, "here") == record.read({"field": value}, "here") == {"field": value}
+    for invalid in ("", "x", "nan", "yes", None, ["1"]):
+        with pytest.raises(FormatError, match=r"^here: field is "):
+            record.read({"field": invalid}, "here")
 
 
 @pytest.mark.parametrize(

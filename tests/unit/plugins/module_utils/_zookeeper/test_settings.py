@@ -50,6 +50,25 @@ def test_empty_tls_asks_for_tls() -> None:
     assert options_of("hot", {"hosts": ["zk1"], "tls": {}}).tls == TlsOptions()
 
 
+def test_numbers_and_flags_may_be_text() -> None:
+    """Templates of ansible-core before 2.19 return text for a number."""
+    settings = {
+        "hosts": ["zk1"],
+        "session_timeout": "20",
+        "connect_timeout": "2.5",
+        "members_complete": "true",
+        "tls": {"verify": "False", "check_hostname": "false"},
+    }
+    assert options_of("hot", settings) == EnsembleOptions(
+        "hot",
+        ("zk1",),
+        session_timeout=20,
+        connect_timeout=2.5,
+        members_complete=True,
+        tls=TlsOptions(verify=False, check_hostname=False),
+    )
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -64,7 +83,7 @@ def test_empty_tls_asks_for_tls() -> None:
             "Ensemble hot: session_timeout is of type bool",
         ),
         (
-            {"hosts": ["zk1"], "session_timeout": "30"},
+            {"hosts": ["zk1"], "session_timeout": "half an hour"},
             "Ensemble hot: session_timeout is of type str",
         ),
         ({"hosts": ["zk1"], "auth": "digest"}, "Ensemble hot: auth is of type str"),
