@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +39,9 @@ def nodes(cold: Ensemble) -> list[dict[str, Any]]:
     return [{"host": "127.0.0.1", "port": member.files.ports.client} for member in cold.members]
 
 
-def run_role(config: Path, *options: str, **variables: Any) -> tuple[PlaybookRun, dict[str, Any]]:
+def run_role(
+    config: Path, *options: str, environment: Mapping[str, str] | None = None, **variables: Any
+) -> tuple[PlaybookRun, dict[str, Any]]:
     """Run the role for the configuration; return what it tells, and its facts if it got that far."""
     facts = config.parent.parent / "facts.json"
     facts.unlink(missing_ok=True)
@@ -53,7 +58,7 @@ def run_role(config: Path, *options: str, **variables: Any) -> tuple[PlaybookRun
     given = {"path": str(config), "packages": [], "service": "", **variables}
     extra = {f"cold_zookeeper_config_{name}": value for name, value in given.items()}
     playbook = write_playbook(config.parent.parent, tasks)
-    run = run_playbook(playbook, "-e", json.dumps(extra), *options)
+    run = run_playbook(playbook, "-e", json.dumps(extra), *options, **(environment or {}))
     return run, json.loads(facts.read_text()) if facts.exists() else {}
 
 
@@ -100,6 +105,38 @@ def test_check_run_again_and_remove(config: Path, nodes: list[dict[str, Any]]) -
     assert changed(removed) == 1
     assert contents(config)["config.xml"] == before["config.xml"]
     assert "hot2" in (config.parent / "metrika.xml").read_text()
+
+
+SYSTEMCTL = """#!/bin/sh
+case "$*" in *--timestamp*) echo "systemctl: unrecognized option '--timestamp=unix'" >&2; exit 1;; esac
+echo ActiveState=active
+date -d "@$STARTED" '+ExecMainStartTimestamp=%a %Y-%m-%d %H:%M:%S %Z'
+"""
+"""What systemctl of systemd 239 to 250 answers: a time in the time zone of the caller."""
+
+
+def test_a_start_before_the_change_needs_a_restart_with_any_version_of_systemd(
+    config: Path, nodes: list[dict[str, Any]]
+) -> None:
+    done, _facts = run_role(config, nodes=nodes)
+    assert changed(done) == 1
+    programs = config.parent.parent / "programs"
+    programs.mkdir()
+    systemctl = programs / "systemctl"
+    systemctl.write_text(SYSTEMCTL)
+    systemctl.chmod(0o755)
+    now = int(time.time())
+    for started, needed in ((now - 3600, True), (now + 3600, False)):
+        environment = {
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "STARTED": str(started),
+            "TZ": "Asia/Kolkata",
+        }
+        # The hosts of tests may run without systemd.
+        runs = {"service": "clickhouse-server", "_systemd": {"stat": {"exists": True}}}
+        again, facts = run_role(config, nodes=nodes, environment=environment, **runs)
+        assert changed(again) == 0
+        assert (facts["changed"], facts["restart_needed"]) == (False, needed), started
 
 
 def test_nothing_is_changed_unless_every_member_serves(
