@@ -49,8 +49,8 @@ class _NotServing(Exception):
     """A member does not serve; the text is a clause."""
 
     remedy = (
-        "Check that each member runs, is reachable from this host and belongs to an ensemble with a majority, and"
-        " that root exists there"
+        "Check that each member runs, is reachable from this host and belongs to an ensemble with a majority,"
+        " and that root exists there"
     )
 
 

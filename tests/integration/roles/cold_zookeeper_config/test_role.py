@@ -11,7 +11,6 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +38,7 @@ def nodes(cold: Ensemble) -> list[dict[str, Any]]:
     return [{"host": "127.0.0.1", "port": member.files.ports.client} for member in cold.members]
 
 
-def run_role(
-    config: Path, *options: str, environment: Mapping[str, str] | None = None, **variables: Any
-) -> tuple[PlaybookRun, dict[str, Any]]:
+def run_role(config: Path, *options: str, **variables: Any) -> tuple[PlaybookRun, dict[str, Any]]:
     """Run the role for the configuration; return what it tells, and its facts if it got that far."""
     facts = config.parent.parent / "facts.json"
     facts.unlink(missing_ok=True)
@@ -58,7 +55,7 @@ def run_role(
     given = {"path": str(config), "packages": [], "service": "", **variables}
     extra = {f"cold_zookeeper_config_{name}": value for name, value in given.items()}
     playbook = write_playbook(config.parent.parent, tasks)
-    run = run_playbook(playbook, "-e", json.dumps(extra), *options, **(environment or {}))
+    run = run_playbook(playbook, "-e", json.dumps(extra), *options)
     return run, json.loads(facts.read_text()) if facts.exists() else {}
 
 
@@ -116,7 +113,7 @@ date -d "@$STARTED" '+ExecMainStartTimestamp=%a %Y-%m-%d %H:%M:%S %Z'
 
 
 def test_a_start_before_the_change_needs_a_restart_with_any_version_of_systemd(
-    config: Path, nodes: list[dict[str, Any]]
+    config: Path, nodes: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done, _facts = run_role(config, nodes=nodes)
     assert changed(done) == 1
@@ -125,16 +122,14 @@ def test_a_start_before_the_change_needs_a_restart_with_any_version_of_systemd(
     systemctl = programs / "systemctl"
     systemctl.write_text(SYSTEMCTL)
     systemctl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
     now = int(time.time())
     for started, needed in ((now - 3600, True), (now + 3600, False)):
-        environment = {
-            "PATH": f"{programs}:{os.environ['PATH']}",
-            "STARTED": str(started),
-            "TZ": "Asia/Kolkata",
-        }
+        monkeypatch.setenv("STARTED", str(started))
         # The hosts of tests may run without systemd.
-        runs = {"service": "clickhouse-server", "_systemd": {"stat": {"exists": True}}}
-        again, facts = run_role(config, nodes=nodes, environment=environment, **runs)
+        runs: dict[str, Any] = {"service": "clickhouse-server", "_systemd": {"stat": {"exists": True}}}
+        again, facts = run_role(config, nodes=nodes, **runs)
         assert changed(again) == 0
         assert (facts["changed"], facts["restart_needed"]) == (False, needed), started
 

@@ -65,9 +65,9 @@ CASES = {
     "observer": Case((LEADER, FOLLOWER, EMPTY), settings={"server.9": "o:2888:3888:observer;2181"}),
     "one-to-three": Case(
         (ALONE, EMPTY, EMPTY),
-        "one-to-three-2, one-to-three-3 of zookeeper_members have no data, and only one-to-three-1 has: members"
-        " without data could elect a leader among themselves, and all znodes would be lost. Nothing was changed."
-        " Add or replace at most 1 of them per run",
+        "one-to-three-2, one-to-three-3 of zookeeper_members have no data, and only one-to-three-1 has:"
+        " members without data could elect a leader among themselves, and all znodes would be lost."
+        " Nothing was changed. Add or replace at most 1 of them per run",
     ),
     "one-to-three-again": Case((ALONE, EMPTY_STARTED, EMPTY_STARTED), "Add or replace at most 1 of them"),
     "two-to-four": Case((LEADER, FOLLOWER, EMPTY, EMPTY), "Add or replace at most 1 of them per run"),
@@ -133,10 +133,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> PlaybookRun:
     playbook.write_text(json.dumps([play]))
     # What each member is; nothing listens here.
     given = {"zookeeper__mode": "{{ mode }}", "zookeeper_admin_port": 0, "zookeeper_client_port": 0}
-    return run_playbook(
-        playbook, "-i", str(inventory), "-e", json.dumps(given), "--check", ANSIBLE_FORKS="4", ANSIBLE_PIPELINING="1",
-        ANSIBLE_PYTHON_INTERPRETER=sys.executable,
-    )  # fmt: skip
+    environment = {
+        "ANSIBLE_FORKS": "4",
+        "ANSIBLE_PIPELINING": "1",
+        "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+    }
+    extra = ["-i", str(inventory), "-e", json.dumps(given)]
+    return run_playbook(playbook, *extra, "--check", **environment)
 
 
 def _written(folder: Path, files: tuple[str, ...]) -> str:
@@ -163,9 +166,9 @@ def _configured(folder: Path, host: Host) -> str:
 def test_members_join_only_if_no_data_can_be_lost(case: str, run: PlaybookRun) -> None:
     hosts, refusal = CASES[case].hosts, CASES[case].refusal
     for number in range(1, len(hosts) + 1):
-        counts = re.search(rf"^{case}-{number} +: .* changed=(\d+) .* failed=(\d+) ", run.output, re.MULTILINE)
-        assert counts, run.output[-4000:]
-        failed = re.findall(rf'^fatal: \[{case}-{number}\].*?"msg": "(.*?)"$', run.output, re.M | re.S)
-        assert counts[1] == "0"
-        assert counts[2] == ("1" if refusal else "0"), failed
+        name = f"{case}-{number}"
+        counts = re.search(rf"(?m)^{name} +: .* changed=(\d+) .* failed=(\d+) ", run.output)
+        failed = re.findall(rf'(?ms)^fatal: \[{name}\].*?"msg": "(.*?)"$', run.output)
+        assert counts, run.told
+        assert counts.groups() == ("0", "1" if refusal else "0"), failed
         assert not refusal or refusal in failed[0], failed

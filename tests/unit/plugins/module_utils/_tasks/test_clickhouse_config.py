@@ -149,7 +149,8 @@ def test_an_identity_that_only_the_server_knows_is_not_guessed(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config.write_text(
-        "<yandex><cold_zookeeper><node><host>c9</host></node><identity from_env='I'/></cold_zookeeper></yandex>"
+        "<yandex><cold_zookeeper><node><host>c9</host></node><identity from_env='I'/></cold_zookeeper>"
+        "</yandex>"
     )
     asked: list[tuple[object, ...]] = []
     monkeypatch.setattr(clickhouse_config, "check_members", lambda *given: asked.append(given))
