@@ -69,8 +69,9 @@ def check_members(members: Sequence[MemberAddress], root: str, timeout: float, i
     timeout: seconds for each member.
     identity: ``user:password`` of ClickHouse, which no message shows; empty for none.
 
-    A member that requires client certificates counts as serving, without further checks. Raises
-    EnsembleUnreachable with the failure of every member.
+    A member that requires client certificates counts as serving, without further checks. So does a member
+    with TLS that requires the identity, which only a member without TLS gets. Raises EnsembleUnreachable with
+    the failure of every member.
     """
     if not timeout > 0:
         raise PartMoveError(f"member_timeout is {timeout}", remedy="Give a number of seconds greater than 0")
@@ -92,10 +93,11 @@ def _check(member: MemberAddress, root: str, timeout: float, identity: str) -> N
     try:
         with closing(_connect(member, timeout)) as connection:
             _greet(connection)
-            if identity:
+            # The certificate is not verified here, so a secret would go to anybody.
+            if identity and not member.secure:
                 _authenticate(connection, identity)
-            if root:
-                _find(connection, root, with_identity=bool(identity))
+            if root and not _find(connection, root, identity=identity, is_sent=not member.secure):
+                return
             connection.sendall(_frame(_LENGTH.pack(2) + _LENGTH.pack(_CLOSE)))
     except TimeoutError as error:
         raise _NotServing(f"gives no answer within {timeout:g} s") from error
@@ -145,20 +147,22 @@ def _authenticate(connection: socket.socket, identity: str) -> None:
         raise _NotServing(f"does not answer whether it accepts the identity (error {status})")
 
 
-def _find(connection: socket.socket, root: str, *, with_identity: bool) -> None:
+def _find(connection: socket.socket, root: str, *, identity: str, is_sent: bool) -> bool:
+    """Return whether the member has answered; False for one that waits for the identity."""
     watch = b"\0"
     connection.sendall(_frame(_LENGTH.pack(1) + _LENGTH.pack(_EXISTS) + _frame(root.encode()) + watch))
     status = _status(connection)
     if status == _NO_NODE:
         raise _NotServing(f"has no znode {root}, without which ClickHouse does not start")
     if status in {_NEEDS_IDENTITY, _AUTH_FAILED}:
-        raise _Unauthorised(
-            "does not accept the identity"
-            if with_identity
-            else "serves no client without an identity, and none is known here"
-        )
+        if not identity:
+            raise _Unauthorised("serves no client without an identity, and none is known here")
+        if is_sent:
+            raise _Unauthorised("does not accept the identity")
+        return False
     if status != _OK:
         raise _NotServing(f"does not answer whether {root} exists (error {status})")
+    return True
 
 
 def _status(connection: socket.socket) -> int:

@@ -88,6 +88,20 @@ def test_members_that_enforce_authentication(tmp_path: Path) -> None:
         )
 
 
+def test_members_with_tls_that_enforce_authentication(tmp_path: Path) -> None:
+    """The identity is not for everybody who has a certificate."""
+    settings = {
+        "enforce.auth.enabled": "true",
+        "enforce.auth.schemes": "digest",
+        "ssl.clientAuth": "none",
+    }
+    options = EnsembleOptions(settings=settings, tls=TlsFiles.create(tmp_path / "tls"))
+    with Ensemble(tmp_path / "zookeeper", options) as ensemble:
+        members = [MemberAddress("127.0.0.1", ensemble.members[0].files.ports.secure, secure=True)]
+        check_members(members, "/none", 60.0, "clickhouse:secret")
+        assert "serves no client without an identity" in refusal(members, "/none")
+
+
 def test_members_that_know_no_passwords(tmp_path: Path) -> None:
     options = EnsembleOptions(
         settings={"enforce.auth.enabled": "true", "enforce.auth.schemes": "sasl"},

@@ -18,6 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     EnsembleUnreachable,
     PartMoveError,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper import handshake
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.handshake import (
     NEW_SESSION,
     MemberAddress,
@@ -160,6 +161,22 @@ def test_a_member_that_enforces_authentication_is_named_with_the_remedy(
     assert refusal.value.remedy.startswith("Give as identity a user:password that the members accept")
     assert "majority" not in refusal.value.remedy
     assert IDENTITY not in str(refusal.value)
+
+
+@pytest.mark.parametrize(("identity", "serves"), [(IDENTITY, True), ("", False)])
+def test_an_identity_is_not_sent_to_a_certificate_that_nobody_verified(
+    identity: str, *, serves: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(member: MemberAddress, timeout: float) -> socket.socket:
+        return socket.create_connection((member.host, member.port), timeout)
+
+    monkeypatch.setattr(handshake, "_connect", connect)
+    asked: list[bytes] = []
+    with member_that_answers({EXISTS: -124}, asked) as plain:
+        refused = pytest.raises(EnsembleUnreachable, match="serves no client without an identity")
+        with nullcontext() if serves else refused:
+            check_members([plain._replace(secure=True)], "/clickhouse", 30.0, identity)
+    assert [struct.unpack_from("!ii", each)[1] for each in asked] == [EXISTS]
 
 
 @pytest.mark.parametrize(
