@@ -134,7 +134,9 @@ options:
   check_members:
     description:
       - Whether to connect from this host to all O(nodes) first. The module writes only if each member accepts
-        a session and has the znode O(root).
+        a session and the O(identity), and has the znode O(root). Without these options, the current values of
+        the configuration count. Members with TLS do not get the identity, as the module does not verify their
+        certificate; those that require an identity are not asked for the znode.
       - Also checked in check mode. From a member that requires a client certificate, the module reads only
         the certificate of the member.
     type: bool

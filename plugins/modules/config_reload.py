@@ -26,6 +26,9 @@ notes:
   - If none of the changed members answers, the reload fails, and the server keeps the former members. The
     next run of the module reloads again, also on a version that shows nothing of the session. That reload is
     a change only if the server shows another state afterwards.
+  - A setting that O(path) marks with C(hide_in_preprocessed), such as C(<identity>), is not compared. The
+    module reloads the configuration then, which applies the setting. On a server that cannot reload its
+    configuration, only you know whether a changed hidden setting needs a restart.
   - The user of O(clickhouse) needs the privilege C(SYSTEM RELOAD CONFIG), and has to be allowed to read the
     database C(system).
   - M(olap.partmove.clickhouse_config) writes the configuration and checks the members.
@@ -89,6 +92,11 @@ options:
     default:
       - /var/lib/clickhouse/preprocessed_configs/config.xml
       - /etc/clickhouse-server/config-preprocessed.xml
+  path:
+    description: The C(config.xml) of the server. Only C(hide_in_preprocessed) is read from the file and those
+      that the server merges into it. Without such a file nothing counts as hidden.
+    type: path
+    default: /etc/clickhouse-server/config.xml
   reload:
     description: Whether to reload the configuration of the server. Without this option the module only checks
       the server, for example after a restart.
@@ -125,8 +133,8 @@ version:
   type: str
   sample: 26.9.2.1
 read:
-  description: Whether the preprocessed configuration of the server has the desired settings; null without
-    such a file.
+  description: Whether the preprocessed configuration of the server has the desired settings, except hidden
+    ones; null without such a file, or if the file must not show the members.
   returned: success
   type: bool
 answers:
@@ -185,6 +193,7 @@ def main() -> None:
                     "/etc/clickhouse-server/config-preprocessed.xml",
                 ],
             },
+            "path": {"type": "path", "default": "/etc/clickhouse-server/config.xml"},
             "reload": {"type": "bool", "default": True},
         },
         supports_check_mode=True,

@@ -25,8 +25,10 @@ from .._partmove.formats.sql import literal
 from .auxiliary import children_in
 from .client import ClickHouseClient, QueryRefused
 from .config.files import Config
+from .config.hidden import HiddenParts, hidden_parts
 from .config.local_files import ConfigFiles
 from .config.names import AUXILIARY_ELEMENT
+from .config.sections import MergedElement
 from .config.zookeeper_element import ElementContent, Node
 from .query_errors import KEEPER_EXCEPTION, ServerSilent
 from .system_tables import columns_of
@@ -45,16 +47,19 @@ _UNKNOWN_NAME = "Unknown auxiliary ZooKeeper name"
 class KnownEnsemble(NamedTuple):
     """The current state of an ensemble on a server.
 
-    read: whether the preprocessed configuration has the desired element; None without such a file.
+    read: whether the preprocessed configuration has the desired element; None without such a file, and for an
+        element that it must not show.
     answers: whether the server knows the ensemble and has a session; None if the version cannot report this.
     problem: why `answers` is False.
     connected: members that the server has a session with, as far as the version reports them.
+    is_hidden: whether the preprocessed configuration must not show something desired, which is unknown then.
     """
 
     read: bool | None
     answers: bool | None
     problem: str
     connected: tuple[Node, ...]
+    is_hidden: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -71,16 +76,23 @@ class EnsembleOfServer:
     """Reads the state of one ensemble in ``<auxiliary_zookeepers>`` on one server."""
 
     def __init__(
-        self, client: ClickHouseClient, name: str, desired: ElementContent, preprocessed: Sequence[str]
+        self,
+        client: ClickHouseClient,
+        name: str,
+        desired: ElementContent,
+        preprocessed: Sequence[str],
+        config: str = "",
     ) -> None:
-        """Take the client, the name and the desired content of the ensemble, and paths of preprocessed files.
+        """Take the client, the name and the desired content of the ensemble, and paths of files on this host.
 
-        preprocessed: paths on this host; the first existing file counts.
+        preprocessed: the first existing file counts.
+        config: the config.xml, which marks what the preprocessed file must not show; empty if unknown.
         """
         self._client = client
         self._name = name
         self._desired = desired
         self._preprocessed = preprocessed
+        self._config = config
 
     def version(self) -> str:
         """Return the version of the server, whose tables can be in an auxiliary ensemble.
@@ -95,7 +107,8 @@ class EnsembleOfServer:
         answers, problem = self._answers()
         # Without an answer of the ensemble the problem says more than the session does.
         connected = () if answers is False else self._connected()
-        return KnownEnsemble(self._has_read(), answers, problem, connected)
+        read, is_hidden = self._has_read()
+        return KnownEnsemble(read, answers, problem, connected, is_hidden)
 
     def difference(self, known: KnownEnsemble) -> str:
         """Return how the state differs from the desired one, as a part of a sentence; "" if it does not."""
@@ -131,27 +144,46 @@ class EnsembleOfServer:
             ) from None
         return ""
 
-    def _has_read(self) -> bool | None:
+    def _has_read(self) -> tuple[bool | None, bool]:
+        """Return whether the server has read the desired element, and whether something of it is hidden."""
         for path in self._preprocessed:
             if ConfigFiles(path).read(path) is not None:
-                return self._is_in(path)
-        return None
+                return self._compare(self._read_section(path))
+        return None, False
 
-    def _is_in(self, path: str) -> bool:
-        """Return whether the file has the desired element.
+    def _read_section(self, path: str) -> MergedElement | None:
+        """Return the element in the preprocessed file.
 
         The server writes the file in place, so that it may be empty or cut off for a moment.
         """
         for pause in _PAUSES:
             try:
-                return self._has_element(path)
+                return self._section_of(path)
             except FormatError:
                 time.sleep(pause)
-        return self._has_element(path)
+        return self._section_of(path)
 
-    def _has_element(self, path: str) -> bool:
+    def _section_of(self, path: str) -> MergedElement | None:
         sections = Config(ConfigFiles(path)).sections(f"{AUXILIARY_ELEMENT}/{self._name}")
-        return bool(sections) and sections[0].has(self._desired)
+        return sections[0] if sections else None
+
+    def _compare(self, section: MergedElement | None) -> tuple[bool | None, bool]:
+        if section is not None and section.has(self._desired):
+            return True, False
+        members, settings = self._hidden_parts()
+        if members:
+            return None, True
+        shown = {child.tag for child in section.children} if section is not None else set()
+        unknown = (settings & {*self._desired.settings}) - shown
+        if section is None or not unknown:
+            return False, False
+        compared = {name: text for name, text in self._desired.settings.items() if name not in unknown}
+        return section.has(ElementContent(self._desired.nodes, compared)), True
+
+    def _hidden_parts(self) -> HiddenParts:
+        if not self._config or ConfigFiles(self._config).read(self._config) is None:
+            return HiddenParts()
+        return hidden_parts(Config(ConfigFiles(self._config)), f"{AUXILIARY_ELEMENT}/{self._name}")
 
     def _answers(self) -> tuple[bool | None, str]:
         if not self._has_column("zookeeper", "zookeeperName"):

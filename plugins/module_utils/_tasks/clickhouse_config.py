@@ -19,10 +19,11 @@ from .._clickhouse.config.edit import (
     ensure_absent,
     ensure_present,
 )
+from .._clickhouse.config.files import Config
 from .._clickhouse.config.local_files import ConfigFiles, check_replaceable, hard_links, replace_files
 from .._clickhouse.config.names import AUXILIARY_ELEMENT, DEFAULT_SUBSTITUTIONS
 from .._clickhouse.config.xml_document import LXML_IMPORT_ERROR
-from .._clickhouse.config.zookeeper_element import ElementContent
+from .._clickhouse.config.zookeeper_element import SETTINGS, ElementContent
 from .._partmove.errors import PartMoveError
 from .._zookeeper.handshake import MemberAddress, check_members
 from .resources import Resources
@@ -91,7 +92,7 @@ class ClickHouseConfig:
         change = self._edit(files)
         check_replaceable(change.edits)
         if self._content is not None and self._params["check_members"]:
-            self._check_members(self._content)
+            self._check_members(self._content, files)
         self._warnings = [*change.unknown, *hard_links(change.edits)]
         if not resources.check_mode:
             self._backups = replace_files(change.edits, files.main, backup=self._params["backup"])
@@ -103,10 +104,22 @@ class ClickHouseConfig:
             return ensure_absent(files, self._element, self._style)
         return ensure_present(files, self._element, self._content, self._style)
 
-    def _check_members(self, content: ElementContent) -> None:
-        root = content.settings.get("root", "")
+    def _check_members(self, content: ElementContent, files: ConfigFiles) -> None:
+        # A setting without an option keeps the value that it has now.
+        settings = {**self._current_settings(files), **content.settings}
         members = [MemberAddress(node.host, int(node.port), secure=node.secure) for node in content.nodes]
-        check_members(members, root, self._params["member_timeout"])
+        root = settings.get("root", "").rstrip("/")
+        check_members(members, root, self._params["member_timeout"], settings.get("identity", ""))
+
+    def _current_settings(self, files: ConfigFiles) -> dict[str, str]:
+        """Return the settings of the element before the change, as far as its files show them."""
+        sections = Config(files).sections(self._element)[:1]
+        return {
+            name: section.child_text(name)
+            for section in sections
+            for name in SETTINGS
+            if not any(section.problems_of(name))
+        }
 
 
 def place_of(element: str, name: str) -> str:

@@ -29,7 +29,9 @@ class ConfigReload:
         place_of(AUXILIARY_ELEMENT, self._name)
         client = client_of(params["clickhouse"])
         self._label = client.label
-        self._server = EnsembleOfServer(client, self._name, ElementContent.of(params), params["preprocessed"])
+        self._server = EnsembleOfServer(
+            client, self._name, ElementContent.of(params), params["preprocessed"], params["path"]
+        )
         self._may_reload: bool = params["reload"]
         self._changed = False
         self._reason = ""
@@ -60,21 +62,23 @@ class ConfigReload:
             raise PartMoveError(
                 f"{self._label} does not report whether it knows the auxiliary ensemble {self._name}",
                 remedy="Run the module on the host of the server, and give as preprocessed the file in which"
-                " the server writes its preprocessed configuration",
+                " the server writes its preprocessed configuration, without hide_in_preprocessed on the"
+                " ensemble",
             )
         differs = bool(server.difference(known))
         if not self._may_reload:
             self._judge(known)
         elif resources.check_mode:
             self._changed = differs
-        elif differs or not known.shows_session:
+        elif differs or known.is_hidden or not known.shows_session:
             self._reload(differs=differs)
 
     def _reload(self, *, differs: bool) -> None:
         """Reload the configuration, also where nothing differs as far as the version shows.
 
         A server whose last reload failed keeps the former members. Without a session nothing shows that, and
-        a reload does nothing on a server that has no other members to take over.
+        nothing shows that a hidden setting was not read yet. A reload does nothing on a server that has
+        nothing to take over.
         """
         reason = self._server.reload()
         if reason:

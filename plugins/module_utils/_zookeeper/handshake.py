@@ -23,8 +23,11 @@ NEW_SESSION = Struct("!iiqiqi16s?").pack(45, 0, 0, 10_000, 0, 16, b"", False)
 _LENGTH = Struct("!i")
 _SESSION = Struct("!iiq")
 _REPLY = Struct("!iqi")
-_EXISTS, _CLOSE = 3, -11
-_OK, _NO_NODE = 0, -101
+_EXISTS, _AUTH, _CLOSE = 3, 100, -11
+_AUTH_XID = -4
+_SCHEME = b"digest"
+"""The scheme of the identity in the configuration of ClickHouse."""
+_OK, _NO_NODE, _AUTH_FAILED, _NEEDS_IDENTITY = 0, -101, -115, -124
 # Longer answers are not from ZooKeeper.
 _MAX_ANSWER = 1024
 
@@ -45,37 +48,56 @@ class MemberAddress(NamedTuple):
 class _NotServing(Exception):
     """A member does not serve; the text is a clause."""
 
+    remedy = (
+        "Check that each member runs, is reachable from this host and belongs to an ensemble with a majority,"
+        " and that root exists there"
+    )
 
-def check_members(members: Sequence[MemberAddress], root: str, timeout: float) -> None:
+
+class _Unauthorised(_NotServing):
+    """A member serves, but not this identity."""
+
+    remedy = (
+        "Give as identity a user:password that the members accept, or allow clients without it there"
+        " (enforce.auth.enabled, enforce.auth.schemes)"
+    )
+
+
+def check_members(members: Sequence[MemberAddress], root: str, timeout: float, identity: str = "") -> None:
     """Open a session with each member, and check for the znode ``root`` unless empty.
 
     timeout: seconds for each member.
+    identity: ``user:password`` of ClickHouse, which no message shows; empty for none.
 
-    A member that requires client certificates counts as serving, without further checks. Raises
-    EnsembleUnreachable with the failure of every member.
+    A member that requires client certificates counts as serving, without further checks. So does a member
+    with TLS that requires the identity, which only a member without TLS gets. Raises EnsembleUnreachable with
+    the failure of every member.
     """
     if not timeout > 0:
         raise PartMoveError(f"member_timeout is {timeout}", remedy="Give a number of seconds greater than 0")
-    reasons = []
+    reasons, remedies = [], []
     for member in members:
         try:
-            _check(member, root, timeout)
+            _check(member, root, timeout, identity)
         except _NotServing as reason:
             reasons.append(f"{member.label} {reason}")
+            remedies.append(reason.remedy)
     if reasons:
         raise EnsembleUnreachable(
             f"{len(reasons)} of {len(members)} members do not serve this host: {'; '.join(reasons)}",
-            remedy="Check that each member runs, is reachable from this host and belongs to an ensemble with"
-            " a majority, and that root exists there",
+            remedy=". ".join(dict.fromkeys(remedies)),
         )
 
 
-def _check(member: MemberAddress, root: str, timeout: float) -> None:
+def _check(member: MemberAddress, root: str, timeout: float, identity: str) -> None:
     try:
         with closing(_connect(member, timeout)) as connection:
             _greet(connection)
-            if root:
-                _find(connection, root)
+            # The certificate is not verified here, so a secret would go to anybody.
+            if identity and not member.secure:
+                _authenticate(connection, identity)
+            if root and not _find(connection, root, identity=identity, is_sent=not member.secure):
+                return
             connection.sendall(_frame(_LENGTH.pack(2) + _LENGTH.pack(_CLOSE)))
     except TimeoutError as error:
         raise _NotServing(f"gives no answer within {timeout:g} s") from error
@@ -114,20 +136,42 @@ def _greet(connection: socket.socket) -> None:
         raise _NotServing("grants no session, as a ClickHouse Keeper without a leader does")
 
 
-def _find(connection: socket.socket, root: str) -> None:
-    path = root.encode()
+def _authenticate(connection: socket.socket, identity: str) -> None:
+    header = _LENGTH.pack(_AUTH_XID) + _LENGTH.pack(_AUTH)
+    auth_type = _LENGTH.pack(0)
+    connection.sendall(_frame(header + auth_type + _frame(_SCHEME) + _frame(identity.encode())))
+    status = _status(connection)
+    if status == _AUTH_FAILED:
+        raise _Unauthorised("refuses the identity")
+    if status != _OK:
+        raise _NotServing(f"does not answer whether it accepts the identity (error {status})")
+
+
+def _find(connection: socket.socket, root: str, *, identity: str, is_sent: bool) -> bool:
+    """Return whether the member has answered; False for one that waits for the identity."""
     watch = b"\0"
-    connection.sendall(
-        _frame(_LENGTH.pack(1) + _LENGTH.pack(_EXISTS) + _LENGTH.pack(len(path)) + path + watch)
-    )
+    connection.sendall(_frame(_LENGTH.pack(1) + _LENGTH.pack(_EXISTS) + _frame(root.encode()) + watch))
+    status = _status(connection)
+    if status == _NO_NODE:
+        raise _NotServing(f"has no znode {root}, without which ClickHouse does not start")
+    if status in {_NEEDS_IDENTITY, _AUTH_FAILED}:
+        if not identity:
+            raise _Unauthorised("serves no client without an identity, and none is known here")
+        if is_sent:
+            raise _Unauthorised("does not accept the identity")
+        return False
+    if status != _OK:
+        raise _NotServing(f"does not answer whether {root} exists (error {status})")
+    return True
+
+
+def _status(connection: socket.socket) -> int:
+    """Return the error code of the next reply."""
     try:
         _xid, _zxid, status = _REPLY.unpack_from(_answer(connection))
     except struct.error as error:
         raise _NotServing("does not speak ZooKeeper's protocol") from error
-    if status == _NO_NODE:
-        raise _NotServing(f"has no znode {root}, without which ClickHouse does not start")
-    if status != _OK:
-        raise _NotServing(f"does not answer whether {root} exists (error {status})")
+    return int(status)
 
 
 def _frame(content: bytes) -> bytes:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,36 @@ def test_check_run_again_and_remove(config: Path, nodes: list[dict[str, Any]]) -
     assert changed(removed) == 1
     assert contents(config)["config.xml"] == before["config.xml"]
     assert "hot2" in (config.parent / "metrika.xml").read_text()
+
+
+SYSTEMCTL = """#!/bin/sh
+case "$*" in *--timestamp*) echo "systemctl: unrecognized option '--timestamp=unix'" >&2; exit 1;; esac
+echo ActiveState=active
+date -d "@$STARTED" '+ExecMainStartTimestamp=%a %Y-%m-%d %H:%M:%S %Z'
+"""
+"""What systemctl of systemd 239 to 250 answers: a time in the time zone of the caller."""
+
+
+def test_a_start_before_the_change_needs_a_restart_with_any_version_of_systemd(
+    config: Path, nodes: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, _facts = run_role(config, nodes=nodes)
+    assert changed(done) == 1
+    programs = config.parent.parent / "programs"
+    programs.mkdir()
+    systemctl = programs / "systemctl"
+    systemctl.write_text(SYSTEMCTL)
+    systemctl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    now = int(time.time())
+    for started, needed in ((now - 3600, True), (now + 3600, False)):
+        monkeypatch.setenv("STARTED", str(started))
+        # The hosts of tests may run without systemd.
+        runs: dict[str, Any] = {"service": "clickhouse-server", "_systemd": {"stat": {"exists": True}}}
+        again, facts = run_role(config, nodes=nodes, **runs)
+        assert changed(again) == 0
+        assert (facts["changed"], facts["restart_needed"]) == (False, needed), started
 
 
 def test_nothing_is_changed_unless_every_member_serves(

@@ -76,6 +76,43 @@ def test_member_that_speaks_tls(tmp_path: Path) -> None:
         assert re.search("does not speak TLS as expected|gives no answer|cannot be reached", plain)
 
 
+def test_members_that_enforce_authentication(tmp_path: Path) -> None:
+    settings = {"enforce.auth.enabled": "true", "enforce.auth.schemes": "digest"}
+    with Ensemble(tmp_path / "zookeeper", EnsembleOptions(settings=settings)) as ensemble:
+        members = members_of(ensemble)
+        label = ensemble.members[0].address
+        check_members(members, "/zookeeper", 60.0, "clickhouse:secret")
+        assert refusal(members, "/zookeeper") == (
+            f"1 of 1 members do not serve this host: {label} serves no client without an identity,"
+            " and none is known here"
+        )
+
+
+def test_members_with_tls_that_enforce_authentication(tmp_path: Path) -> None:
+    """The identity is not for everybody who has a certificate."""
+    settings = {
+        "enforce.auth.enabled": "true",
+        "enforce.auth.schemes": "digest",
+        "ssl.clientAuth": "none",
+    }
+    options = EnsembleOptions(settings=settings, tls=TlsFiles.create(tmp_path / "tls"))
+    with Ensemble(tmp_path / "zookeeper", options) as ensemble:
+        members = [MemberAddress("127.0.0.1", ensemble.members[0].files.ports.secure, secure=True)]
+        check_members(members, "/none", 60.0, "clickhouse:secret")
+        assert "serves no client without an identity" in refusal(members, "/none")
+
+
+def test_members_that_know_no_passwords(tmp_path: Path) -> None:
+    options = EnsembleOptions(
+        settings={"enforce.auth.enabled": "true", "enforce.auth.schemes": "sasl"},
+        sasl_users={"clickhouse": "secret"},
+    )
+    with Ensemble(tmp_path / "zookeeper", options) as ensemble, pytest.raises(EnsembleUnreachable) as caught:
+        check_members(members_of(ensemble), "/zookeeper", 60.0, "clickhouse:secret")
+    assert caught.value.message.endswith(" does not accept the identity")
+    assert "secret" not in str(caught.value)
+
+
 def test_something_else_that_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

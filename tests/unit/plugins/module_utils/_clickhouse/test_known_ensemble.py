@@ -127,6 +127,52 @@ def test_a_file_that_the_server_is_writing_is_read_again(
     assert server.read_state().read
 
 
+CONFIG = """<clickhouse><auxiliary_zookeepers{parent}><cold{element}>
+<node{member}><host>c1</host><port>2181</port></node><root>/r</root><identity{identity}>u:p</identity>
+</cold></auxiliary_zookeepers></clickhouse>"""
+HIDDEN = ' hide_in_preprocessed="true"'
+ROOT = "<root>/r</root>"
+
+
+@pytest.mark.parametrize(
+    ("marked", "shown", "read", "is_hidden"),
+    [
+        ("identity", PREPROCESSED.format(MEMBER + ROOT), True, True),
+        ("identity", PREPROCESSED.format(MEMBER), False, True),
+        ("identity", PREPROCESSED.format(ROOT), False, True),
+        ("identity", "<clickhouse/>", False, False),
+        # The server has not read the mark yet.
+        ("identity", PREPROCESSED.format(MEMBER + ROOT + "<identity>u:q</identity>"), False, False),
+        ("member", PREPROCESSED.format(ROOT + "<identity>u:p</identity>"), None, True),
+        ("element", "<clickhouse><auxiliary_zookeepers/></clickhouse>", None, True),
+        ("parent", "<clickhouse/>", None, True),
+        ("", PREPROCESSED.format(MEMBER + ROOT), False, False),
+    ],
+)
+def test_what_the_configuration_hides_is_unknown(
+    marked: str, shown: str, *, read: bool | None, is_hidden: bool, tmp_path: Path
+) -> None:
+    config, preprocessed = tmp_path / "config.xml", tmp_path / "preprocessed.xml"
+    preprocessed.write_text(shown)
+    names = ("parent", "element", "member", "identity")
+    config.write_text(CONFIG.format(**{name: HIDDEN if name == marked else "" for name in names}))
+    desired = ElementContent((Node("c1"),), {"identity": "u:p", "root": "/r"})
+    server = EnsembleOfServer(Before2025("c1"), "cold", desired, [str(preprocessed)], str(config))
+    known = server.read_state()
+    assert (known.read, known.is_hidden) == (read, is_hidden)
+    assert bool(server.difference(known)) is (read is False)
+
+
+def test_nothing_is_hidden_without_the_configuration(tmp_path: Path) -> None:
+    preprocessed = tmp_path / "preprocessed.xml"
+    preprocessed.write_text(PREPROCESSED.format(MEMBER))
+    desired = ElementContent((Node("c1"),), {"identity": "u:p"})
+    missing = str(tmp_path / "config.xml")
+    server = EnsembleOfServer(Before2025("c1"), "cold", desired, [str(preprocessed)], missing)
+    known = server.read_state()
+    assert (known.read, known.is_hidden) == (False, False)
+
+
 def test_a_file_that_stays_cut_off_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "config.xml"
     path.write_text(PREPROCESSED[:30])

@@ -210,6 +210,7 @@ def test_config_reload_refuses_an_old_server(asked: Callable[[Mapping[str, str]]
             "root": None,
             "identity": None,
             "preprocessed": [],
+            "path": "",
             "reload": True,
         }
     )

@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import clickhouse_config
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import ClickHouseConfig
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.handshake import MemberAddress
 
 WITHOUT_LXML = """
 import sys
@@ -119,6 +121,41 @@ def test_a_configuration_that_is_a_link_to_nothing(config: Path) -> None:
     config.symlink_to("nowhere.xml")
     with pytest.raises(PartMoveError, match=f"^{config} is a link to nowhere.xml, which does not exist"):
         run(config)
+
+
+@pytest.mark.parametrize(
+    ("options", "root", "identity"),
+    [
+        ({}, "/old", "old:secret"),
+        ({"root": "/new", "identity": "new:secret"}, "/new", "new:secret"),
+        ({"root": "", "identity": ""}, "", ""),
+    ],
+)
+def test_members_are_asked_with_the_settings_after_the_change(
+    options: dict[str, str], root: str, identity: str, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A setting without an option stays in the configuration."""
+    config.write_text(
+        "<yandex><cold_zookeeper><node><host>c9</host></node><root>/old/</root><identity>old:secret</identity>"
+        "</cold_zookeeper></yandex>"
+    )
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr(clickhouse_config, "check_members", lambda *given: asked.append(given))
+    run(config, check_members=True, member_timeout=5.0, **options)
+    assert asked == [([MemberAddress("c1", 2181)], root, 5.0, identity)]
+
+
+def test_an_identity_that_only_the_server_knows_is_not_guessed(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config.write_text(
+        "<yandex><cold_zookeeper><node><host>c9</host></node><identity from_env='I'/></cold_zookeeper>"
+        "</yandex>"
+    )
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr(clickhouse_config, "check_members", lambda *given: asked.append(given))
+    run(config, check_members=True, member_timeout=5.0)
+    assert asked == [([MemberAddress("c1", 2181)], "", 5.0, "")]
 
 
 @pytest.mark.parametrize(
