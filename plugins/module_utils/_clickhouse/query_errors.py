@@ -88,10 +88,10 @@ _CHANGEABLE = "readonly = 2 instead of 1, and no constraint on the setting in it
 
 
 def forbids_setting(label: str, user: str, setting: str, value: str, text: str) -> PartMoveError:
-    """Return the error for a setting that shortens or changes answers, and that the user may not change."""
+    """Return the error for a setting that queries have to override, and that the user may not change."""
     return PartMoveError(
-        f"{label}: the profile of the user {user} has a {setting} with which answers are short or have other"
-        f" values, and does not let the user change it: {text}",
+        f"{label}: the profile of the user {user} has a {setting} with which answers are short, have other"
+        f" values or cannot be read, and does not let the user change it: {text}",
         remedy=f"Set {setting} to {value!r} in the profile, or let the user change it: {_CHANGEABLE}",
     )
 
