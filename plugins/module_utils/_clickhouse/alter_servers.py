@@ -21,6 +21,7 @@ from .pair_servers import HttpPairServers
 from .sent_settings import EVERY_REPLICA
 from .twin_activity import names_table
 from .twin_sql import begins_with, pair_condition, table_condition
+from .visible_tables import refuse_hidden_tables
 
 _REPLACEABLE = ("Atomic", "Replicated")
 """Engines of databases that replace a table in one step."""
@@ -96,8 +97,9 @@ class HttpAlterServers(HttpPairServers):
         return self._columns(self._client_of(tables), tables.hot.database, tables.hot.name)[0]
 
     def reading(self, tables: TwinTables) -> Sequence[ReadingTable]:
-        """Implement `AlterServers.reading`."""
+        """Implement `AlterServers.reading`. Raises NotPermitted if the server may hide one."""
         client, database = self._client_of(tables), tables.hot.database
+        refuse_hidden_tables(client, database)
         ((engine,),) = client.rows(f"SELECT engine FROM system.databases WHERE name = {literal(database)}")
         found = []
         for name, text in client.rows(

@@ -48,6 +48,7 @@ class QueryRefused(PartMoveError):
 
 _FORMAT = "JSONCompact"
 _Connection = http.client.HTTPConnection
+_Settings = Mapping[str, object]
 _CLOSED = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 """Errors of a connection that the server has closed. They do not mean that the server is down."""
 _IDLE_SECONDS = 30.0
@@ -96,9 +97,7 @@ class ClickHouseClient:
         """Do as `rows` does for the text of an operator, of which a clause FORMAT could become a part."""
         return self._rows(sql, {**self._plain_settings(), "default_format": _FORMAT}, end="")
 
-    def _rows(
-        self, sql: str, given: Mapping[str, object], end: str = f" FORMAT {_FORMAT}"
-    ) -> list[list[Any]]:
+    def _rows(self, sql: str, given: _Settings, end: str = f" FORMAT {_FORMAT}") -> list[list[Any]]:
         status, body = self._read(f"{sql}{end}", given)
         if status != http.client.OK:
             raise self._refused(status, body.decode(errors="replace"))
@@ -188,7 +187,7 @@ class ClickHouseClient:
             )
         return {**given, **found}
 
-    def _read(self, sql: str, settings: Mapping[str, object]) -> tuple[int, bytes]:
+    def _read(self, sql: str, settings: _Settings) -> tuple[int, bytes]:
         """Send a query that may be sent twice; return the status and the body of the answer."""
         try:
             idle = self._idle_connection()
@@ -210,9 +209,7 @@ class ClickHouseClient:
                 return connection
             connection.close()
 
-    def _exchange(
-        self, connection: _Connection, sql: str, settings: Mapping[str, object]
-    ) -> tuple[int, bytes]:
+    def _exchange(self, connection: _Connection, sql: str, settings: _Settings) -> tuple[int, bytes]:
         """Send a query over the connection, and keep the connection unless the server wants it closed."""
         try:
             response = self._request(connection, sql, settings)
@@ -225,9 +222,7 @@ class ClickHouseClient:
             self._idle.append((time.monotonic() + _IDLE_SECONDS, connection))
         return answer
 
-    def _request(
-        self, connection: _Connection, sql: str, settings: Mapping[str, object]
-    ) -> http.client.HTTPResponse:
+    def _request(self, connection: _Connection, sql: str, settings: _Settings) -> http.client.HTTPResponse:
         # Without wait_end_of_query the server would send the status before the query can fail.
         given = urlencode({"wait_end_of_query": 1, **settings})
         if connection.sock is None:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    NotPermitted,
+    PartMoveError,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.bars import Bar
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
@@ -97,6 +100,8 @@ class ModelAlters:
         self.of = {side: ModelTable() for side in Side}
         self.reading_columns: list[str] | None = ["day", "id"]
         """None without a reading table."""
+        self.hidden = False
+        """Whether the servers may hide tables from the user."""
         self.reading_engine = dict.fromkeys(REPLICAS, READING)
         self.on: Callable[[str], object] = lambda _sql: None
         """Called before each statement and after it."""
@@ -183,6 +188,8 @@ class ModelAlters:
 
     def reading(self, tables: TwinTables) -> Sequence[ReadingTable]:
         """As AlterServers says."""
+        if self.hidden:
+            raise NotPermitted("tables may be hidden", remedy="GRANT SHOW TABLES ON db.* to the user")
         if self.reading_columns is None:
             return []
         columns, replaces = tuple(self.reading_columns), self.replaces

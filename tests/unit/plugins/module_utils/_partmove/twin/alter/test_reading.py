@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NotPermitted
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.reading import creation
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import TwinReplica
 from support.memory.alters import AlterBench
@@ -51,6 +52,50 @@ def test_a_refused_statement_gives_the_reading_table_its_column_back() -> None:
     with pytest.raises(Exception, match="Neither table was changed"):
         bench.run("DROP COLUMN id")
     assert bench.servers.reading_columns == ["day", "id"]
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+@pytest.mark.parametrize(
+    "text", ["ADD COLUMN x Int8", "DROP COLUMN id", "RENAME COLUMN id TO x", "RENAME TO new"]
+)
+def test_a_reading_table_may_be_hidden_from_the_user(text: str, *, check_mode: bool) -> None:
+    """Then nothing is begun: a column would stay in it, or it would not find the tables any more."""
+    bench = AlterBench()
+    bench.servers.hidden = True
+    with pytest.raises(NotPermitted, match="tables may be hidden"):
+        bench.run(text, check_mode=check_mode)
+    assert (bench.is_recorded, bench.servers.executed) == (False, [])
+
+
+def test_a_reading_table_that_is_hidden_from_the_next_run_keeps_the_statement_unfinished() -> None:
+    bench = AlterBench()
+    bench.run_killed_at("DROP COLUMN id", HOT, given=True)
+    bench.servers.hidden = True
+    with pytest.raises(NotPermitted, match="tables may be hidden"):
+        bench.run(None)
+    assert bench.is_recorded
+    bench.servers.hidden = False
+    bench.run(None)
+    assert (bench.is_recorded, bench.servers.reading_columns) == (False, ["day"])
+
+
+def test_statements_that_no_reader_sees_need_no_reading_table() -> None:
+    bench = AlterBench()
+    bench.servers.hidden = True
+    for text in ("DELETE WHERE id = 1", "MODIFY SETTING a"):
+        assert bench.run(text).statements
+    assert not bench.is_recorded
+
+
+def test_a_reading_table_without_columns_is_one_whose_columns_are_hidden() -> None:
+    bench = AlterBench()
+    bench.servers.reading_columns = []
+    with pytest.raises(
+        NotPermitted, match="shows the user no column of the reading table db.hits_all"
+    ) as error:
+        bench.run("DROP COLUMN id")
+    assert error.value.remedy == "GRANT SHOW COLUMNS ON db.hits_all to the user"
+    assert (bench.is_recorded, bench.servers.executed) == (False, [])
 
 
 def test_a_database_that_replaces_no_table_drops_it_first() -> None:
