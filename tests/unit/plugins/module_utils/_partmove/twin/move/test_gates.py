@@ -190,6 +190,11 @@ def test_a_replica_that_the_twin_lacks_is_no_dropped_one(bench: TwinBench) -> No
             GateName.LINKS_MADE,
             "a setting",
         ),
+        (
+            ActivityInProgress((), {}, {"default": 100}, 9e9, shared={"default": "zero-copy is on"}),
+            GateName.NO_SHARED_STORAGE,
+            "zero-copy is on, so that the server would refuse the ATTACH",
+        ),
     ],
 )
 def test_activity_defers_with_its_reason(
@@ -205,7 +210,7 @@ def test_activity_defers_with_its_reason(
 def test_activity_of_another_partition_does_not_defer(bench: TwinBench) -> None:
     no_links = {"another": "it is broken"}
     bench.servers.unrests = {
-        "r1": ActivityInProgress((), {"other": ["a merge"]}, {"default": 100}, 9e9, no_links)
+        "r1": ActivityInProgress((), {"other": ["a merge"]}, {"default": 100}, 9e9, no_links, no_links)
     }
     assert bench.run(Side.COLD).moved.keys() == {DAY}
 
