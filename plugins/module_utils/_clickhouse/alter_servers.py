@@ -18,6 +18,7 @@ from .._partmove.twin.move.tables import Side, TwinReplica, TwinTables
 from .._partmove.twin.table.pair import as_twin_tables, locate_name
 from .client import ClickHouseClient, QueryRefused
 from .pair_servers import HttpPairServers
+from .query_errors import UNKNOWN_EFFECT
 from .sent_settings import EVERY_REPLICA
 from .twin_activity import names_table
 from .twin_sql import begins_with, pair_condition, table_condition
@@ -25,8 +26,6 @@ from .visible_tables import refuse_hidden_tables
 
 _REPLACEABLE = ("Atomic", "Replicated")
 """Engines of databases that replace a table in one step."""
-_UNKNOWN_EFFECT = frozenset({159, 160, 209, 210, 225, 236, 241, 242, 319, 341, 394, 425, 517, 722, 999})
-"""Codes after which the statement may have taken effect: timeouts, lost sessions, cancelled waits."""
 
 
 class HttpAlterServers(HttpPairServers):
@@ -118,7 +117,7 @@ class HttpAlterServers(HttpPairServers):
         try:
             client.execute(sql, **settings)
         except QueryRefused as error:
-            if error.code in _UNKNOWN_EFFECT:
+            if error.code in UNKNOWN_EFFECT:
                 raise
             raise Refused(error.message, remedy=error.remedy) from None
 

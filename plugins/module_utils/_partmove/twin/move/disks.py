@@ -32,8 +32,8 @@ def _refuse_shared(
         return None
     return Refusal(
         GateName.NO_SHARED_STORAGE,
-        f"{tables.server}: {why}, so that the server would refuse the ATTACH: the zero-copy lock of the part"
-        " is in the ensemble of the source",
+        f"{tables.server}: {why}, so that an ATTACH would fail or copy all data: the zero-copy lock of the"
+        " part is in the ensemble of the source",
         "Move the partition to a local disk (ALTER TABLE … MOVE PARTITION), or leave tables with zero-copy"
         " replication out of the plan",
     )

@@ -205,17 +205,21 @@ def refuse_activity(gate_input: GateInput) -> Refusal | None:
 
 
 def refuse_start(gate_input: GateInput, destination: Side, min_age: float) -> Refusal | None:
-    """Return why a partition without a record may not be moved; None if it may."""
+    """Return why a partition without a record may not be moved; None if it may.
+
+    Its age comes last: a partition that is only too young may move once its table has exchanged names.
+    """
     replica_parts = gate_input.parts[0]
     source, held = replica_parts.on(destination.other), replica_parts.on(destination)
-    refusal = refuse_activity(gate_input) or _refuse_contents(source, held)
-    if refusal is None and destination is Side.COLD:
-        refusal = _refuse_young(gate_input, min_age)
-    return (
-        refusal
+    refusal = (
+        refuse_activity(gate_input)
+        or _refuse_contents(source, held)
         or _refuse_disks(gate_input, destination)
         or refuse_undroppable(gate_input.tables[0], gate_input.activity[0], source)
     )
+    if refusal is None and destination is Side.COLD:
+        refusal = _refuse_young(gate_input, min_age)
+    return refusal
 
 
 def _refuse_contents(source: Parts, held: Parts) -> Refusal | None:

@@ -38,7 +38,7 @@ QUIET = ActivityInProgress((), {}, {"fast": 20, "slow": 90, "empty": 0}, 9e9)
     [
         ({}, None, ""),
         ({"shared": {"empty": "it is S3"}, "no_links": {"empty": "it is broken"}}, None, ""),
-        ({"shared": {"slow": "it is S3"}}, GateName.NO_SHARED_STORAGE, "ch1: it is S3, so that the server"),
+        ({"shared": {"slow": "it is S3"}}, GateName.NO_SHARED_STORAGE, "ch1: it is S3, so that an ATTACH"),
         (
             {"shared": {"slow": "it is S3"}, "no_links": {"": "a setting is on"}},
             GateName.NO_SHARED_STORAGE,
