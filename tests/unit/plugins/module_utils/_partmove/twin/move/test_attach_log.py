@@ -66,7 +66,7 @@ def test_clones_are_those_of_entries_since_the_record(
     assert found == {DAY: KnownClones(frozenset(map(name, names)), complete)}
 
 
-def test_the_first_entry_of_a_log_counts_where_the_log_may_have_been_empty() -> None:
+def test_the_first_entry_of_a_log_counts_where_it_may_have_been_empty() -> None:
     """A server shows the number 0 for an empty log, too."""
     entries = log(0, entry("5_5_0"))
     found = known_clones(AttachTraces(entries, {}), SOURCE, {DAY: 0})
