@@ -416,6 +416,7 @@ def test_twin_alter_of_a_user_who_may_not_see_the_reading_table(
     again = asked.answer("twin_alter", shard_paths=[asked.path])
     # Nothing was recorded.
     assert (again["failed"], again["altered"][0]["finished"]) == (False, "")
+    asked.as_user_with([*RIGHTS["twin_alter of columns and names"], *more])
     done = asked.answer("twin_alter", shard_paths=[asked.path], **statement)
     assert not done["failed"], done
     assert asked.numbers("hits_all") == [[1, 2]] * 2

@@ -156,8 +156,8 @@ MUTANTS = (
     Mutant(
         "clones of another table count as clones of the source",
         _ATTACH_LOG,
-        "            if number > newest >= 0 and entry.source_table == (source.database, source.name)\n",
-        "            if number > newest >= 0\n",
+        "            if _is_since(number, newest) and entry.source_table == (source.database, source.name)\n",
+        "            if _is_since(number, newest)\n",
         ("twin/move/test_attach_log.py::test_clones_are_those_of_entries_since_the_record",),
     ),
     Mutant(
