@@ -174,20 +174,17 @@ def _leave_ended(group: Group, members: Sequence[Progress], destination: Side, e
     that may have clones leaves with its record.
     """
     try:
-        bare = group.without_clones(members, destination)
+        proven = group.without_clones(members, destination)
     except (EnsembleError, LeaseLost):
         raise
     except PartMoveError:
-        bare = frozenset()
-    group.leave_on_error([each for each in members if each.id not in bare], error)
+        proven = frozenset()
+    group.leave_on_error([each for each in members if each.id not in proven], error)
     for each in members:
-        if each.id not in bare:
-            continue
-        each.problem = error.message
-        if len(members) == 1:
-            each.leaves_as, each.refused_attach = server_failed(error), True
-        else:
-            each.alone = True
+        if each.id in proven:
+            each.problem, each.alone = error.message, True
+            if len(members) == 1:
+                each.leaves_as, each.refused_attach = server_failed(error), True
 
 
 def attach_recorded(group: Group, currents: Sequence[Current]) -> None:
