@@ -114,6 +114,30 @@ def test_a_mutation_changes_each_row_once(altered: Altered) -> None:
     assert altered.moved("hot")["counts"]["moved"] == 1
 
 
+OTHERS = (
+    "id IN other",
+    "id IN (other)",
+    "id NOT IN ((other))",
+    "v = 1 OR id IN (default.other)",
+    "id GLOBAL IN (`other`)",
+    "in(id, other)",
+    "has([notIn(id, (other))], 1)",
+    "id IN numbers(3)",
+    "id IN (SELECT id FROM other)",
+)
+
+
+@pytest.mark.smoke("older")
+def test_a_mutation_that_reads_another_table_is_refused(altered: Altered) -> None:
+    for condition in OTHERS:
+        for text in (f"DELETE WHERE {condition}", f"UPDATE v = 1 WHERE {condition}"):
+            answer = altered.alter(text, check=True)
+            assert "reads another table" in answer["msg"], (text, answer)
+    for condition in ("id IN (7)", "id IN (7, 8)", "id IN (id + 7, 9)", "in(id, (7, 8))", "has([7], id)"):
+        answer = altered.alter(f"DELETE WHERE {condition}", check=True)
+        assert len(answer["altered"][0]["statements"]) == 2, answer
+
+
 @pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize("statements", [0, 1])
 @pytest.mark.parametrize("again", [True, False])

@@ -10,9 +10,11 @@ from collections.abc import Callable
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import QueryRefused
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
     AttachPartitions,
     DropParts,
@@ -57,7 +59,7 @@ class Changing(ModernTables):
         rows = [{"shard_path": self.path, "partition": each} for each in partitions or (DAY,)]
         return self.move(state=state, partitions=rows)
 
-    def run(self, state: str, servers: HttpTwinServers) -> object:
+    def run(self, state: str, servers: HttpTwinServers) -> TwinReport:
         """Run with these servers, in this process."""
         return self.move_here(servers, state, self.path, DAY, TwinOptions())
 
@@ -169,3 +171,56 @@ def test_partitions_move_in_one_statement_each_way(changing: Changing) -> None:
     assert foretold["diff"]["after"].count("ALTER TABLE") == 2
     assert changing.ids(changing.cold) == [[1, 2, 3, 4]] * 2
     assert changing.ids(changing.name) == [[7, 7]] * 2
+
+
+class FailingServers(HttpTwinServers):
+    """Answers an ATTACH with an error, before or after the servers have executed it."""
+
+    def __init__(self, options: ClickHouseOptions, code: int, *, executed: bool) -> None:
+        super().__init__(options)
+        self._code = code
+        self._executed = executed
+
+    def _attach_everywhere(self, statement: AttachPartitions) -> None:
+        if self._executed:
+            super()._attach_everywhere(statement)
+        raise QueryRefused("the server", self._code, "something is wrong")
+
+
+@pytest.mark.parametrize("state", ["cold", "hot"])
+@pytest.mark.parametrize(
+    ("code", "executed", "is_left"), [(49, False, False), (49, True, True), (999, False, True)]
+)
+def test_error_of_an_attach_leaves_no_record_if_the_ensemble_proves_that_nothing_was_cloned(
+    changing: Changing, state: str, code: int, executed: bool, is_left: bool
+) -> None:
+    for day in (NEXT, DAY):
+        changing.insert(1, 2, day=day)
+    changing.call("cold", NEXT)
+    if state == "hot":
+        changing.call("cold", DAY)
+    servers = FailingServers(changing.asked(), code, executed=executed)
+    report = changing.run(state, servers)
+    assert "something is wrong" in report.deferred[DAY].reason
+    # Before 25.8, servers show nothing of an auxiliary ensemble.
+    is_shown = state == "hot" or "zookeeperName" in {
+        name
+        for (name,) in changing.first.query(
+            "SELECT name FROM system.columns WHERE database = 'system' AND table = 'zookeeper'"
+        )
+    }
+    altered = changing.answer(
+        "twin_alter", shard_paths=[changing.path], alter="ADD COLUMN x UInt8", journal=""
+    )
+    assert altered["failed"] is (is_left or not is_shown), altered
+    assert changing.call(state)["counts"]["moved"] == 1  # type: ignore[index]
+    assert sum(map(len, changing.values)) == 2 * 4
+
+
+def test_number_of_the_newest_entry_is_0_for_an_empty_log(changing: Changing) -> None:
+    """As for a log with a single entry, so that the first entry counts as newer than the record."""
+    number = f"SELECT log_max_index FROM system.replicas WHERE table = '{changing.cold}'"
+    assert changing.first.query(number) == [(0,)]
+    changing.insert(1)
+    assert changing.call("cold")["counts"]["moved"] == 1  # type: ignore[index]
+    assert changing.first.query(number) == [(0,)]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support.ansible.twin_runs import DAY, ModernTables
+from support.ansible.twin_runs import DAY, NEXT, ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.drop_in import disks_element, write_drop_in
 from support.servers.modern.server import ModernServer, ModernShard, modern_shard
@@ -28,6 +28,14 @@ POLICIES = {
 }
 
 
+OBJECTS = (
+    "<storage_configuration><disks><objects><type>local_blob_storage</type><path>PATH</path></objects></disks>"
+    "<policies><objects><volumes><fast><disk>default</disk></fast><slow><disk>objects</disk></slow></volumes>"
+    "</objects></policies></storage_configuration>"
+)
+"""A policy with a local disk, and with an object storage in a folder that both servers share."""
+
+
 @pytest.fixture(scope="module")
 def disks(
     real_version: str,
@@ -38,8 +46,10 @@ def disks(
     """Two servers with the same policies, each with its own disks."""
     hot, cold = ZooKeeperSource(hot_ensemble.connect_string), ZooKeeperSource(cold_ensemble.connect_string)
     shard = modern_shard(tmp_path_factory.mktemp("disks"), hot, {"cold": cold}, version=real_version)
+    objects = tmp_path_factory.mktemp("objects")
     for server in shard.servers:
         write_drop_in(server, "disks", disks_element(server, POLICIES))
+        write_drop_in(server, "objects", OBJECTS.replace("PATH", f"{objects}/"))
     with shard:
         yield shard
 
@@ -159,3 +169,20 @@ def test_a_twin_with_another_policy_is_refused(place: Place) -> None:
     answer = place.move_to("cold")
     assert [each["gate"] for each in answer["deferred"]] == ["twin_alike"], answer
     assert differ in answer["deferred"][0]["reason"], answer
+
+
+def test_parts_on_an_object_storage_stay_with_zero_copy_replication(place: Place) -> None:
+    for name, path in ((place.name, place.path), (place.cold, f"cold:{place.path}_cold")):
+        definition = f"{place.definition(name, path)}, storage_policy = 'objects'"
+        place.shard.execute(f"{definition}, allow_remote_fs_zero_copy_replication = 1")
+    for day in (DAY, NEXT):
+        place.insert_into(place.name, 1, day=day)
+    place.second.execute(f"ALTER TABLE {place.name} MOVE PARTITION ID '{NEXT}' TO VOLUME 'slow'")
+    answer = place.move_to("cold")
+    assert [each["partition"] for each in answer["moved"]] == [DAY]
+    (deferred,) = answer["deferred"]
+    assert (deferred["partition"], deferred["gate"]) == (NEXT, "no_shared_storage")
+    assert "the disk 'objects' is of the type " in deferred["reason"]
+    place.second.execute(f"ALTER TABLE {place.name} MOVE PARTITION ID '{NEXT}' TO VOLUME 'fast'")
+    assert place.move_to("cold")["counts"]["moved"] == 1
+    assert place.ids(place.cold) == [[1, 1]] * 2

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources imp
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import TwinAuditInfo
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_repair import TwinRepair
 from support.ansible.calls import run_playbook
+from support.ansible.odd_tables import ODD
 from support.ansible.twin_runs import DAY, ModernTables
 from support.memory.memory import MemoryEnsemble
 from support.servers.kazoo_client import connected
@@ -65,6 +66,7 @@ class Ground(ModernTables):
     """A table with a twin on both servers, of one partition."""
 
     columns = "(day Date, id UInt32)"
+    settings: Mapping[str, int] = {}
 
     def __init__(self, shard: ModernShard, hot: Ensemble, base: str) -> None:
         super().__init__(shard, hot, base)
@@ -72,10 +74,11 @@ class Ground(ModernTables):
         self.cold = f"{self.name}_cold"
         self.path = self.shard_path(self.name)
         self.create_table()
-        self.shard.execute(self.definition(self.cold, f"cold:{self.path}_cold", self.columns))
+        cold = self.definition(self.cold, f"cold:{self.path}_cold", self.columns)
+        self.shard.execute(cold, **self.settings)
 
     def create_table(self) -> None:
-        self.shard.execute(self.definition(self.name, self.path, self.columns))
+        self.shard.execute(self.definition(self.name, self.path, self.columns), **self.settings)
 
     def insert(self, *numbers: int, into: str = "") -> None:
         """Insert a part, and let every replica have it."""
@@ -318,6 +321,34 @@ class Named(Ground):
         f"(day Date, id UInt32, {', '.join(f'{quoted(each)} UInt32 DEFAULT id' for each in NAMES)},"
         " stored UInt32 MATERIALIZED id, count UInt32 ALIAS id + 1, sum UInt32 EPHEMERAL 7)"
     )
+
+
+class Odd(Ground):
+    """A table that servers accept with certain settings only."""
+
+    def __init__(self, shard: ModernShard, hot: Ensemble, base: str, kind: str) -> None:
+        definition, self.settings = ODD[kind]
+        self.columns = definition.removesuffix(" ENGINE")
+        super().__init__(shard, hot, base)
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind, (text, _settings) in ODD.items() if text.endswith(" ENGINE")]
+)
+def test_rows_of_odd_tables_come_into_the_twin_through_a_scratch_table(
+    modern: ModernShard, hot: Ensemble, base: str, kind: str
+) -> None:
+    for setting in ODD[kind][1]:
+        if not modern.servers[0].knows(setting):
+            pytest.skip(f"{modern.servers[0].options.version} does not know {setting}")
+    odd = Odd(modern, hot, base, kind)
+    expected = clones_and_source_were_merged(odd)
+    assert odd.kind == "unknown"
+    done = odd.repair("unknown")
+    assert done["counts"] == {"repaired": 1, "left": 0}, done["left"]
+    assert f"{odd.name}_partmove_{DAY}" in done["statements"][0]
+    assert odd.rows() == [expected, expected]
+    assert (odd.has_record, set(odd.tables())) == (False, {odd.name, odd.cold})
 
 
 @pytest.fixture

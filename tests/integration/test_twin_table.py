@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from support.ansible.odd_tables import ODD
 from support.ansible.twin_runs import ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.server import ModernShard, ModernShardMaker
@@ -29,10 +30,6 @@ ENGINES = {
     "ReplicatedReplacingMergeTree('PATH', '{replica}', id)": " TTL day + INTERVAL 50 YEAR",
     "ReplicatedSummingMergeTree('PATH', '{replica}', (number))": "",
 }
-
-VARIANT = {"allow_experimental_variant_type": 1, "allow_suspicious_variant_types": 1}
-SECRET = "encrypt('aes-128-ecb', 'x', '1234567890123456')"
-MANY_COLUMNS = ", ".join(f"c{number:04}_{'x' * 90} String DEFAULT 'v'" for number in range(2600))
 
 
 class Place(ModernTables):
@@ -93,38 +90,6 @@ def test_a_twin_that_one_replica_lacks_is_created_there(place: Place) -> None:
     done = place.call(name)
     assert [each["created"] for each in done["twins"]] == [False, True], done
     assert place.twins(name) == [1, 1]
-
-
-ODD = {
-    "old syntax": (
-        "(day Date, id UInt32) ENGINE = ReplicatedMergeTree('PATH', '{replica}', day, id, 8192)",
-        {"allow_deprecated_syntax_for_merge_tree": 1},
-    ),
-    "LowCardinality": (
-        "(day Date, id UInt32, x LowCardinality(UInt8)) ENGINE",
-        {"allow_suspicious_low_cardinality_types": 1},
-    ),
-    "FixedString": (
-        "(day Date, id UInt32, x FixedString(300)) ENGINE",
-        {"allow_suspicious_fixed_string_types": 1},
-    ),
-    "codec": ("(day Date, id UInt32 CODEC(LZ4, LZ4)) ENGINE", {"allow_suspicious_codecs": 1}),
-    "Variant": ("(day Date, id UInt32, x Variant(UInt8, UInt16)) ENGINE", VARIANT),
-    "JSON": ("(day Date, id UInt32, x JSON) ENGINE", {"allow_experimental_json_type": 1}),
-    "statistics": (
-        "(day Date, id UInt32 STATISTICS(tdigest)) ENGINE",
-        {"allow_experimental_statistics": 1},
-    ),
-    "Nested": ("(day Date, id UInt32, x Nested(a UInt8, b String)) ENGINE", {"flatten_nested": 0}),
-    "flattened": ("(day Date, id UInt32, x Nested(a UInt8, b String)) ENGINE", {}),
-    "secret": (f"(day Date, id UInt32, x String DEFAULT {SECRET}) ENGINE", {}),
-    "many columns": (f"(day Date, id UInt32, {MANY_COLUMNS}) ENGINE", {"max_query_size": 2_000_000}),
-    "quoted name": (
-        "(day Date, id UInt32, `c) ENGINE = (` UInt8, INDEX i id TYPE minmax GRANULARITY 1) ENGINE",
-        {},
-    ),
-    "settings": ("(day Date, id UInt32) ENGINE", {}),
-}
 
 
 @pytest.mark.smoke("older")

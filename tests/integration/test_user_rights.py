@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import uuid
@@ -99,6 +100,11 @@ class Asked(ModernTables):
     def numbers(self, table: str) -> list[list[int]]:
         return self.ids(f"{self.database}.{table}")
 
+    def columns(self, table: str) -> list[list[str]]:
+        named = f"database = '{self.database}' AND table = '{table}'"
+        names = f"SELECT name FROM system.columns WHERE {named} ORDER BY position"
+        return [[name for (name,) in each.query(names)] for each in self.shard.servers]
+
 
 @pytest.fixture
 def asked(guarded: GuardedShard, hot: Ensemble, cold: Ensemble, base: str) -> Asked:
@@ -170,10 +176,7 @@ def test_twin_move(asked: Asked) -> None:
 
 def test_row_policies_of_twin_move(asked: Asked) -> None:
     asked.create_twin()
-    asked.shard.execute(
-        f"CREATE TABLE {asked.database}.hits_all AS {asked.database}.hits"
-        f" ENGINE = Merge('{asked.database}', '^(hits|hits_cold)$')"
-    )
+    create_reading_table(asked)
 
     def move(readers: str) -> dict[str, Any]:
         state = "cold" if asked.numbers("hits")[0] else "hot"
@@ -340,12 +343,16 @@ def test_twin_view(asked: Asked) -> None:
     )
 
 
-def test_twin_alter(asked: Asked) -> None:
-    asked.create_twin()
+def let_mutations_be_assigned(asked: Asked) -> None:
     for name in ("hits", "hits_cold"):
         asked.shard.execute(
             f"ALTER TABLE {asked.database}.{name} MODIFY SETTING max_replicated_merges_in_queue = 16"
         )
+
+
+def test_twin_alter(asked: Asked) -> None:
+    asked.create_twin()
+    let_mutations_be_assigned(asked)
 
     def finish() -> None:
         asked.user = "default"
@@ -356,6 +363,63 @@ def test_twin_alter(asked: Asked) -> None:
         return not answer["failed"] and len(answer["altered"][0]["statements"]) == 2
 
     require_each(asked, "twin_alter", works, prepare=finish)
+
+
+def create_reading_table(asked: Asked) -> None:
+    asked.shard.execute(
+        f"CREATE TABLE {asked.database}.hits_all AS {asked.database}.hits"
+        f" ENGINE = Merge('{asked.database}', '^(hits|hits_cold)$')"
+    )
+
+
+def test_twin_alter_of_columns_and_names(asked: Asked) -> None:
+    asked.create_twin()
+    let_mutations_be_assigned(asked)
+    create_reading_table(asked)
+    numbers = itertools.count()
+
+    def finish() -> None:
+        asked.user = "default"
+        assert not asked.answer("twin_alter", shard_paths=[asked.path])["failed"]
+
+    def works() -> bool:
+        column, found = f"c{next(numbers)}", True
+        for text in (f"ADD COLUMN {column} UInt8", f"DROP COLUMN {column}"):
+            answer = asked.answer("twin_alter", shard_paths=[asked.path], alter=text)
+            shown = asked.columns("hits_all")
+            # Whatever right is missing, no success is reported while readers see other columns.
+            assert answer["failed"] or shown == asked.columns("hits") == asked.columns("hits_cold"), answer
+            found = found and not answer["failed"]
+        return found
+
+    require_each(asked, "twin_alter of columns and names", works, prepare=finish)
+
+
+@pytest.mark.parametrize("statement", [{"alter": "ADD COLUMN x UInt8"}, {"rename": "other"}])
+def test_twin_alter_of_a_user_who_may_not_see_the_reading_table(
+    asked: Asked, statement: dict[str, Any]
+) -> None:
+    asked.create_twin()
+    create_reading_table(asked)
+    hidden = [each for each in RIGHTS["twin_alter of columns and names"] if "hits_all" not in each]
+    more = [f"{right} ON db.{name}" for name in ("hits", "hits_cold") for right in ("SELECT", "DROP TABLE")]
+    more += [
+        f"{right} ON db.{name}" for name in ("other", "other_cold") for right in ("INSERT", "CREATE TABLE")
+    ]
+    asked.as_user_with([each for each in [*hidden, *more] if "SHOW TABLES" not in each])
+    answer = asked.answer("twin_alter", shard_paths=[asked.path], **statement)
+    assert answer["failed"], answer
+    assert f"lacks the right SHOW TABLES ON {asked.database}.*" in answer["msg"]
+    (failed,) = answer["failed_shard_paths"]
+    assert failed["remedy"] == f"GRANT SHOW TABLES ON {asked.database}.* to the user"
+    asked.user = "default"
+    again = asked.answer("twin_alter", shard_paths=[asked.path])
+    # Nothing was recorded.
+    assert (again["failed"], again["altered"][0]["finished"]) == (False, "")
+    asked.as_user_with([*RIGHTS["twin_alter of columns and names"], *more])
+    done = asked.answer("twin_alter", shard_paths=[asked.path], **statement)
+    assert not done["failed"], done
+    assert asked.numbers("hits_all") == [[1, 2]] * 2
 
 
 def test_partition_merge(asked: Asked) -> None:

@@ -76,6 +76,8 @@ def test_a_plain_profile_needs_no_setting(guarded: GuardedShard) -> None:
         "use_query_cache = 1",
         "extremes = 1",
         "use_query_cache = 1, offset = 1",
+        # One header for each of 1,000 blocks; http.client reads at most 100 headers.
+        "send_progress_in_http_headers = 1, http_headers_progress_interval_ms = 0, max_block_size = 100",
         "dialect = 'kusto'",
     ],
 )
@@ -125,7 +127,7 @@ def test_a_setting_that_may_not_be_overridden_is_named(guarded: GuardedShard, mo
     constrained = more.startswith("limit")
     settings = more.replace("limit", "limit = 7") if constrained else f"limit = 7, {more}"
     said = refusal(guarded, guarded.user(settings=settings))
-    assert "has a limit with which answers are short or have other values" in said
+    assert "has a limit with which answers are short, have other values or cannot be read" in said
     assert "Set limit to '0' in the profile, or let the user change it: readonly = 2 instead of 1" in said
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
+_CONDITIONS = "twin/alter/conditions.py"
 _EFFECT = "twin/alter/effect.py"
+_READING = "twin/alter/reading.py"
 _RECORD = "twin/alter/record.py"
 _RUN = "twin/alter/run.py"
 _STATEMENT = "twin/alter/statement.py"
@@ -22,6 +24,20 @@ _TEST_STEPS = "twin/alter/test_steps.py"
 _KILLED = f"{_TEST_STEPS}::test_a_run_that_is_killed_anywhere_is_finished_by_the_next"
 
 MUTANTS = (
+    Mutant(
+        "a reading table whose columns the user may not see keeps a column that leaves",
+        _READING,
+        "if not each.names:",
+        "if each.names is None:",
+        ("twin/alter/test_reading.py::test_a_reading_table_without_columns_is_one_whose_columns_are_hidden",),
+    ),
+    Mutant(
+        "a table in brackets after IN is a column",
+        _CONDITIONS,
+        " or _has_name_as_values(tree)",
+        "",
+        ("twin/alter/test_conditions.py::test_a_name_alone_is_a_table_among_the_values_of_in",),
+    ),
     Mutant(
         "a mutation that is not listed yet counts as not executed",
         _STEPS,

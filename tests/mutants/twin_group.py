@@ -12,6 +12,7 @@ _CLASSIFY = "twin/move/classify.py"
 _UNDO = "twin/move/undo_plan.py"
 _MOVE = "twin/move/group_move.py"
 _GROUP = "twin/move/group.py"
+_DISKS = "twin/move/disks.py"
 _DROPPABLE = "twin/move/droppable.py"
 _CLONING = "twin/move/cloning.py"
 _DROPPING = "twin/move/dropping.py"
@@ -42,6 +43,34 @@ MUTANTS = (
         "        _note_what_is_left(group, members, side)\n        group.refuse_too_large(",
         "        group.refuse_too_large(",
         ("twin/move/test_group.py::test_a_part_that_is_too_large_to_drop_keeps_only_its_partition",),
+    ),
+    Mutant(
+        "an ATTACH that ended in an error counts as one without clones, whatever the log shows",
+        _GROUP,
+        "if clones.complete and not clones.names",
+        "if not clones.names",
+        ("twin/move/test_cloning.py::test_an_attach_that_ended_keeps_its_record_if_no_log_shows_its_effect",),
+    ),
+    Mutant(
+        "clones that a server has registered, and no replica shows, lose their record",
+        _GROUP,
+        "if clones.complete and not clones.names",
+        "if clones.complete",
+        ("twin/move/test_cloning.py::test_an_attach_that_ended_and_may_have_an_effect_keeps_its_record",),
+    ),
+    Mutant(
+        "the first entry of a log is older than the record",
+        _ATTACH_LOG,
+        "number > newest > 0 or newest == 0",
+        "number > newest >= 0",
+        ("twin/move/test_attach_log.py::test_the_first_entry_of_a_log_counts_where_it_may_have_been_empty",),
+    ),
+    Mutant(
+        "parts with a zero-copy lock are attached",
+        _DISKS,
+        "disk in activity.shared",
+        "not disk",
+        ("twin/move/test_disks.py::test_disks_of_the_parts_alone_count",),
     ),
     Mutant(
         "ATTACH is executed again although clones are there",
@@ -127,8 +156,8 @@ MUTANTS = (
     Mutant(
         "clones of another table count as clones of the source",
         _ATTACH_LOG,
-        "            if number > newest >= 0 and entry.source_table == (source.database, source.name)\n",
-        "            if number > newest >= 0\n",
+        "            if _is_since(number, newest) and entry.source_table == (source.database, source.name)\n",
+        "            if _is_since(number, newest)\n",
         ("twin/move/test_attach_log.py::test_clones_are_those_of_entries_since_the_record",),
     ),
     Mutant(

@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.sent_set
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_activity import (
     _COPY,
     _NOT_WRITABLE,
+    _ZERO_COPY,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_checksum import _EVERY_ROW
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.versions import (
@@ -47,7 +48,7 @@ def test_a_feature_of_the_page_is_asked_for(feature: Feature) -> None:
 
 def test_the_page_has_what_is_asked_for() -> None:
     names = {each.name.split(".")[-1] for each in features()}
-    assert names >= {*SENT_NAMES, *_EVERY_ROW, _COPY, *_NOT_WRITABLE}
+    assert names >= {*SENT_NAMES, *_EVERY_ROW, _COPY, _ZERO_COPY[0], *_NOT_WRITABLE}
 
     tables = {
         node.args[1].value

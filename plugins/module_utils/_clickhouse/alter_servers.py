@@ -19,14 +19,14 @@ from .._partmove.twin.table.pair import as_twin_tables, locate_name
 from .client import ClickHouseClient, QueryRefused
 from .expected_expiries import read_expected_expiries
 from .pair_servers import HttpPairServers
+from .query_errors import UNKNOWN_EFFECT
 from .sent_settings import EVERY_REPLICA
 from .twin_activity import names_table
 from .twin_sql import begins_with, pair_condition, table_condition
+from .visible_tables import refuse_hidden_tables
 
 _REPLACEABLE = ("Atomic", "Replicated")
 """Engines of databases that replace a table in one step."""
-_UNKNOWN_EFFECT = frozenset({159, 160, 209, 210, 225, 236, 241, 242, 319, 341, 394, 425, 517, 722, 999})
-"""Codes after which the statement may have taken effect: timeouts, lost sessions, cancelled waits."""
 
 
 class HttpAlterServers(HttpPairServers):
@@ -102,8 +102,9 @@ class HttpAlterServers(HttpPairServers):
         return tuple(map(" ".join, rows))
 
     def reading(self, tables: TwinTables) -> Sequence[ReadingTable]:
-        """Implement `AlterServers.reading`."""
+        """Implement `AlterServers.reading`. Raises NotPermitted if the server may hide one."""
         client, database = self._client_of(tables), tables.hot.database
+        refuse_hidden_tables(client, database)
         ((engine,),) = client.rows(f"SELECT engine FROM system.databases WHERE name = {literal(database)}")
         found = []
         for name, text in client.rows(
@@ -130,7 +131,7 @@ class HttpAlterServers(HttpPairServers):
         try:
             client.execute(sql, **settings)
         except QueryRefused as error:
-            if error.code in _UNKNOWN_EFFECT:
+            if error.code in UNKNOWN_EFFECT:
                 raise
             raise Refused(error.message, remedy=error.remedy) from None
 

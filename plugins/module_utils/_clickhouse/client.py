@@ -48,6 +48,7 @@ class QueryRefused(PartMoveError):
 
 _FORMAT = "JSONCompact"
 _Connection = http.client.HTTPConnection
+_Settings = Mapping[str, object]
 _CLOSED = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 """Errors of a connection that the server has closed. They do not mean that the server is down."""
 _IDLE_SECONDS = 30.0
@@ -61,8 +62,9 @@ class ClickHouseClient:
     query for rows is repeated over a new connection if the kept connection turns out to be closed. A repeated
     statement could take effect twice, so each statement uses a new connection.
 
-    Queries override settings in the profile of the user that shorten or change answers, see `plain_settings`.
-    If the user may not change such a setting, every query raises PartMoveError.
+    Queries override settings in the profile of the user that shorten answers, change them or make them
+    unreadable, see `plain_settings`. If the user may not change such a setting, every query raises
+    PartMoveError.
     """
 
     def __init__(self, host: str, port: int, options: ClickHouseOptions) -> None:
@@ -83,19 +85,19 @@ class ClickHouseClient:
         """Make a copy in another process open its own connections."""
         return ClickHouseClient, (self._host, self._port, self._options)
 
-    def rows(self, sql: str) -> list[list[Any]]:
-        """Execute a SELECT and return its rows; most versions return 64-bit numbers as text.
+    def rows(self, sql: str, **settings: int) -> list[list[Any]]:
+        """Execute a SELECT with these settings and return its rows.
 
-        Raises QueryRefused if the server rejects the query, and PartMoveError if the server cannot be reached
-        or rejects the user.
+        Most versions return 64-bit numbers as text. Raises QueryRefused if the server rejects the query, and
+        PartMoveError if the server cannot be reached or rejects the user.
         """
-        return self._rows(sql, self._plain_settings())
+        return self._rows(sql, {**self._plain_settings(), **settings})
 
     def rows_of_text(self, sql: str) -> list[list[Any]]:
         """Do as `rows` does for the text of an operator, of which a clause FORMAT could become a part."""
         return self._rows(sql, {**self._plain_settings(), "default_format": _FORMAT}, end="")
 
-    def _rows(self, sql: str, given: Mapping[str, str], end: str = f" FORMAT {_FORMAT}") -> list[list[Any]]:
+    def _rows(self, sql: str, given: _Settings, end: str = f" FORMAT {_FORMAT}") -> list[list[Any]]:
         status, body = self._read(f"{sql}{end}", given)
         if status != http.client.OK:
             raise self._refused(status, body.decode(errors="replace"))
@@ -185,7 +187,7 @@ class ClickHouseClient:
             )
         return {**given, **found}
 
-    def _read(self, sql: str, settings: Mapping[str, str]) -> tuple[int, bytes]:
+    def _read(self, sql: str, settings: _Settings) -> tuple[int, bytes]:
         """Send a query that may be sent twice; return the status and the body of the answer."""
         try:
             idle = self._idle_connection()
@@ -207,7 +209,7 @@ class ClickHouseClient:
                 return connection
             connection.close()
 
-    def _exchange(self, connection: _Connection, sql: str, settings: Mapping[str, str]) -> tuple[int, bytes]:
+    def _exchange(self, connection: _Connection, sql: str, settings: _Settings) -> tuple[int, bytes]:
         """Send a query over the connection, and keep the connection unless the server wants it closed."""
         try:
             response = self._request(connection, sql, settings)
@@ -220,9 +222,7 @@ class ClickHouseClient:
             self._idle.append((time.monotonic() + _IDLE_SECONDS, connection))
         return answer
 
-    def _request(
-        self, connection: _Connection, sql: str, settings: Mapping[str, Any]
-    ) -> http.client.HTTPResponse:
+    def _request(self, connection: _Connection, sql: str, settings: _Settings) -> http.client.HTTPResponse:
         # Without wait_end_of_query the server would send the status before the query can fail.
         given = urlencode({"wait_end_of_query": 1, **settings})
         if connection.sock is None:

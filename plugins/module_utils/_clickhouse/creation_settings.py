@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .._partmove.formats.sql import is_one_of
 from .client import ClickHouseClient, QueryRefused
+from .query_size import SIZES, too_small
 
-_READ = (
-    "SELECT name, value FROM system.settings"
-    " WHERE name IN ('flatten_nested', 'data_type_default_nullable', 'max_query_size', 'max_ast_elements')"
-)
+_NAMES = ("flatten_nested", "data_type_default_nullable", *SIZES)
+_READ = f"SELECT name, value FROM system.settings WHERE {is_one_of('name', _NAMES)}"
 _PERMISSIVE = (
     "SELECT name FROM system.settings WHERE type = 'Bool' AND value = '0' AND readonly = 0 AND match(name, "
     r"'^(allow_suspicious_\\w+|allow_deprecated_syntax_for_merge_tree|enable_\\w+_(type|codec|index)"
@@ -52,9 +52,7 @@ def create_table(client: ClickHouseClient, statement: str, definition: str) -> N
 def _needed(client: ClickHouseClient, statement: str, definition: str) -> Mapping[str, int]:
     """Return the settings without which the server cuts the statement, or creates another table."""
     values = {name: int(value) for name, value in client.rows(_READ)}
-    # Half as much again for the settings of a statement, and its encoding.
-    size = len(statement.encode()) * 3 // 2
-    found = {name: size for name in ("max_query_size", "max_ast_elements") if 0 < values.get(name, 0) < size}
+    found = too_small(values, statement)
     if _NESTED in definition and values.get("flatten_nested"):
         found["flatten_nested"] = 0
     if values.get("data_type_default_nullable"):

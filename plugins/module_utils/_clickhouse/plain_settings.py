@@ -5,9 +5,10 @@
 """The settings that each query depends on, and the values that it needs.
 
 The profile of a user may have other values: with ``limit = 1`` or ``result_overflow_mode = 'break'`` answers
-are short without an error, and with ``join_use_nulls = 1`` they have other values. A client reads these
-settings once for each server. Its queries then carry each setting that differs, with the value they need.
-They carry no others: a user with ``readonly = 1`` may change no setting.
+are short without an error, with ``join_use_nulls = 1`` they have other values, and with
+``send_progress_in_http_headers = 1`` those of long queries cannot be read. A client reads these settings once
+for each server. Its queries then carry each setting that differs, with the value they need. They carry no
+others: a user with ``readonly = 1`` may change no setting.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ _OFF = (
     "join_use_nulls",
     "output_format_json_array_of_rows",
     "prefer_column_name_to_alias",
+    # http.client refuses an answer with more than 100 headers, and a long query has one for each progress.
+    "send_progress_in_http_headers",
     "transform_null_in",
     "use_query_cache",
 )

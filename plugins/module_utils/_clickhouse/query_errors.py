@@ -28,8 +28,12 @@ TOO_LARGE = 359
 """A part or table that is larger than the limit for drops; the statement has no effect."""
 LEADERSHIP_CHANGED = 292
 """The server does not know the leader of the table, for a moment after its start; it began nothing."""
+NOT_FOUND_NODE = 142
+"""A znode that the server needs is not there."""
 KEEPER_EXCEPTION = 999
 """The ensemble refused a request of the server, or did not answer."""
+UNKNOWN_EFFECT = frozenset({159, 160, 209, 210, 225, 236, 241, 242, 319, 341, 394, 425, 517, 722, 999})
+"""Codes after which the statement may have taken effect: timeouts, lost sessions, cancelled waits."""
 _LIMITS = frozenset({158, 159, 160, 191, 241, 307, 396})
 """Codes of a query above a limit: of rows, bytes, time, memory, or the size of a set or of the answer."""
 _REMEDIES = {
@@ -88,10 +92,10 @@ _CHANGEABLE = "readonly = 2 instead of 1, and no constraint on the setting in it
 
 
 def forbids_setting(label: str, user: str, setting: str, value: str, text: str) -> PartMoveError:
-    """Return the error for a setting that shortens or changes answers, and that the user may not change."""
+    """Return the error for a setting that queries have to override, and that the user may not change."""
     return PartMoveError(
-        f"{label}: the profile of the user {user} has a {setting} with which answers are short or have other"
-        f" values, and does not let the user change it: {text}",
+        f"{label}: the profile of the user {user} has a {setting} with which answers are short, have other"
+        f" values or cannot be read, and does not let the user change it: {text}",
         remedy=f"Set {setting} to {value!r} in the profile, or let the user change it: {_CHANGEABLE}",
     )
 

@@ -13,9 +13,10 @@ from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import identifier, is_one_of, literal
 from .._partmove.twin.move.tables import TwinTables
 from .._partmove.twin.readers.statements import ReadingTable
-from .client import ClickHouseClient, QueryRefused
+from .client import ClickHouseClient
 from .twin_activity import names_table
 from .versions import Release, VersionRefused, release_of
+from .visible_tables import hidden_from_user
 
 _ANALYZER = ("allow_experimental_analyzer", "enable_analyzer")
 """The setting for the analyzer of queries, by all its names."""
@@ -26,10 +27,6 @@ _BACKGROUND = ("Buffer", "Kafka", "RabbitMQ", "NATS", "FileLog", "S3Queue", "Azu
 _INDIRECT = ("View", "MaterializedView", "Dictionary", "Distributed", "LiveView", "WindowView")
 _COMPATIBILITY = "compatibility"
 _ON = ("1", "true")
-_SEE_ALL = frozenset({"ALL", "SHOW"})
-_SEE_TABLES = frozenset({"SHOW TABLES", "SELECT"})
-_SEE_DICTIONARIES = frozenset({"SHOW DICTIONARIES", "dictGet"})
-_SYNTAX_ERROR = 62
 _PROBE = "partmove_probe_"
 _PROBING = "partmove probe"
 """The log_comment of queries from which the policy of the probe hides every row."""
@@ -100,44 +97,6 @@ def _some_rows(client: ClickHouseClient, reading: ReadingTable, comment: str = "
         f" SETTINGS log_comment = {literal(comment)}"
     )
     return int(count) > 0
-
-
-def hidden_from_user(client: ClickHouseClient) -> str:
-    """Return a problem if the server may hide tables, dictionaries or mutations from the user."""
-    try:
-        rows = client.rows("SHOW GRANTS FINAL")
-    except QueryRefused as error:
-        if error.code != _SYNTAX_ERROR:
-            raise
-        # Before FINAL, rights by roles are not listed.
-        rows = client.rows("SHOW GRANTS")
-    if shows_everything([grant for (grant,) in rows]):
-        return ""
-    return (
-        f"{client.label} may hide reading tables, dictionaries and mutations from the user: it lacks the"
-        " right SHOW on *.*"
-    )
-
-
-def shows_everything(grants: Sequence[str]) -> bool:
-    """Return whether rights, as SHOW GRANTS has them, let a user see every table and every dictionary.
-
-    >>> shows_everything(["GRANT SHOW TABLES, dictGet ON *.* TO ops"])
-    True
-    >>> shows_everything(["GRANT ALL ON *.* TO ops", "REVOKE SHOW ON secret.* FROM ops"])
-    False
-    """
-    rights = {right for grant in grants for right in _rights(grant, "GRANT ", " ON *.* TO ")}
-    taken = {right for grant in grants for right in _rights(grant, "REVOKE ", " ON ")}
-    sees_all = not rights.isdisjoint(_SEE_ALL) or (
-        not rights.isdisjoint(_SEE_TABLES) and not rights.isdisjoint(_SEE_DICTIONARIES)
-    )
-    return sees_all and taken.isdisjoint(_SEE_ALL | _SEE_TABLES | _SEE_DICTIONARIES)
-
-
-def _rights(grant: str, verb: str, scope: str) -> list[str]:
-    rights, found, _rest = grant.partition(scope)
-    return rights[len(verb) :].split(", ") if found and rights.startswith(verb) else []
 
 
 def _old_analyzer(client: ClickHouseClient) -> str:

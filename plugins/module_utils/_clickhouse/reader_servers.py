@@ -21,10 +21,11 @@ from .._partmove.twin.readers.statements import (
 )
 from .client import ClickHouseClient
 from .permission import permitted
-from .reader_gates import hidden_from_user, policy_problem, probe_policy, storage_of_policies
+from .reader_gates import policy_problem, probe_policy, storage_of_policies
 from .reading_tables import reading_problem, reading_tables
 from .replica_table import TwinClients
 from .system_tables import columns_of
+from .visible_tables import hidden_from_user
 
 _LOADING = ("LOADING", "FAILED_AND_RELOADING", "LOADED_AND_RELOADING")
 _NO_READERS = ("System", "KillQuery", "Optimize", "Backup")

@@ -28,7 +28,9 @@ from .._partmove.twin.repair.statements import (
     scratch_name,
 )
 from .client import ClickHouseClient, QueryRefused
+from .creation_settings import create_table
 from .permission import permitted
+from .query_size import size_settings
 from .replicated_database import refuse_new_twin
 from .sent_settings import DROP_DETACHED, EVERY_REPLICA, PART_SIZE, ROWS_ALONE, TABLE_SIZE
 from .twin_activity import read_activity
@@ -63,11 +65,13 @@ class HttpRepairServers(HttpTwinWitnesses):
         sources = [(hot, _rows_in(hot, hot_parts), 0), (cold, _rows_in(cold, cold_parts), 1)]
         counted = _counted([*sources, (hot, scratch, 1)] if scratch else sources)
         with permitted():
-            ((both, hot_only, cold_only, cold_new, cold_repeats),) = client.rows(
+            query = (
                 "SELECT toString(sum(least(a, b))), toString(sum(a - least(a, b))),"
                 " toString(sum(b - least(a, b))), toString(sumIf(b, a = 0)), toString(sumIf(b - 1, b > 0))"
                 f" FROM ({counted}){self._own_rows(client)}"
             )
+            rows = client.rows(query, **size_settings(client, query))
+        ((both, hot_only, cold_only, cold_new, cold_repeats),) = rows
         return RowCounts(int(both), int(hot_only), int(cold_only), int(cold_new), int(cold_repeats))
 
     def rows_in_common(self, tables: TwinTables, parts: Sequence[str], others: Sequence[str]) -> int:
@@ -76,9 +80,8 @@ class HttpRepairServers(HttpTwinWitnesses):
         cold = tables.cold
         counted = _counted([(cold, _rows_in(cold, parts), 0), (cold, _rows_in(cold, others), 1)])
         with permitted():
-            ((common,),) = client.rows(
-                f"SELECT toString(sum(least(a, b))) FROM ({counted}){self._own_rows(client)}"
-            )
+            query = f"SELECT toString(sum(least(a, b))) FROM ({counted}){self._own_rows(client)}"
+            ((common,),) = client.rows(query, **size_settings(client, query))
         return int(common)
 
     def detached(self, tables: TwinTables, partition_id: str) -> Mapping[Side, list[str]]:
@@ -95,11 +98,11 @@ class HttpRepairServers(HttpTwinWitnesses):
         refuse_new_twin(client, statement.tables.hot)
         create, insert = statement.statements
         with permitted():
-            client.execute(create)
+            create_table(client, create, statement.tables.hot.definition)
             # A merge could remove rows whose TTL is over. Without the right, the next comparison finds that.
             with suppress(QueryRefused):
                 client.execute(f"SYSTEM STOP MERGES {statement.scratch}")
-            client.execute(insert, **_known(client, _OF_INSERTS))
+            client.execute(insert, **_known(client, _OF_INSERTS), **size_settings(client, insert))
         ((rows,),) = client.rows(f"SELECT toString(count()) FROM {statement.scratch}")
         return int(rows)
 

@@ -33,7 +33,7 @@ def refuse_new_twin(client: ClickHouseClient, table: TwinTable) -> None:
     """
     if is_inner(table.name):
         raise InnerTable(client.label, str(table))
-    if _is_replicated(client, table):
+    if is_replicated(client, table):
         raise PartMoveError(
             f"{client.label}: the database {table.database} is of the engine {REPLICATED}, in which a server"
             " cannot ALTER a table in an auxiliary ensemble, so that a twin could not follow its table",
@@ -43,7 +43,7 @@ def refuse_new_twin(client: ClickHouseClient, table: TwinTable) -> None:
 
 def refuse_several_shards(client: ClickHouseClient, table: TwinTable) -> None:
     """Raise PartMoveError if an ATTACH in one shard would be executed in others, or shards are unknown."""
-    if not _is_replicated(client, table):
+    if not is_replicated(client, table):
         return
     ((shards,),) = client.rows(
         "SELECT toString(uniqExact(shard_num)) FROM system.clusters"
@@ -58,6 +58,7 @@ def refuse_several_shards(client: ClickHouseClient, table: TwinTable) -> None:
         )
 
 
-def _is_replicated(client: ClickHouseClient, table: TwinTable) -> bool:
+def is_replicated(client: ClickHouseClient, table: TwinTable) -> bool:
+    """Whether the database of the table is of the engine Replicated."""
     ((engine,),) = client.rows(f"SELECT engine FROM system.databases WHERE name = {literal(table.database)}")
     return bool(engine == REPLICATED)

@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from .._partmove.errors import FormatError, PartMoveError
-from .._partmove.formats.sql import literal
+from .._partmove.formats.sql import SECRET, literal
 from .._partmove.text import shown
 from .sql_text import first_bracket, split_outside, without_comments
 
@@ -23,8 +23,6 @@ _ENGINE = re.compile(
 _AUXILIARY = re.compile(r"'(?P<name>[^/':]+):/.*'", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _SETTINGS = " SETTINGS "
-_SECRET = "[HIDDEN]"
-"""The text that servers show in place of a secret."""
 _REMEDY = "See SHOW CREATE TABLE; use a version of olap.partmove that knows this version of ClickHouse"
 
 
@@ -79,9 +77,9 @@ def create_statement(hot: TableTexts, twin: str, place: str, replica: str) -> st
     """
     columns = _columns_of(hot.engine, hot.create, hot.sql_name)
     engine = _parsed(hot.engine, hot.sql_name)
-    if _SECRET in hot.engine:
+    if SECRET in hot.engine:
         raise PartMoveError(
-            f"The keys, TTL or settings of {hot.sql_name} have a secret, which the server shows as {_SECRET}",
+            f"The keys, TTL or settings of {hot.sql_name} have a secret, which the server shows as {SECRET}",
             remedy=f"Create the twin by hand on every replica: the engine of SHOW CREATE TABLE {hot.sql_name}"
             f" with the secret, and the path {literal(place)}",
         )
@@ -90,7 +88,7 @@ def create_statement(hot: TableTexts, twin: str, place: str, replica: str) -> st
         rest = f"){rest}"
     elif not rest.startswith(")"):
         rest = f", {rest}"
-    source = f"AS {hot.sql_name}" if _SECRET in columns else columns
+    source = f"AS {hot.sql_name}" if SECRET in columns else columns
     arguments = f"({literal(place)}, {literal(replica)}"
     return f"CREATE TABLE {twin} {source} ENGINE = {engine['name']}{arguments}{rest}"
 

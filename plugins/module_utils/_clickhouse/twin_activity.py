@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from .._partmove.errors import FormatError
 from .._partmove.formats.names import FORMAT_VERSIONS, PATCH_PREFIX, partition_id_of
-from .._partmove.formats.sql import is_one_of, literal
+from .._partmove.formats.sql import is_one_of
 from .._partmove.text import shortened
 from .._partmove.twin.move.tables import ActivityInProgress, TwinTables
 from .client import ClickHouseClient
@@ -27,6 +27,8 @@ _NOT_WRITABLE = {
 }
 """Column of system.disks → what the disk is if the column is true."""
 _COPY = "always_use_copy_instead_of_hardlinks"
+_ZERO_COPY = ("allow_remote_fs_zero_copy_replication", "allow_s3_zero_copy_replication")
+"""The setting for zero-copy replication, by all its names."""
 
 
 def read_activity(
@@ -63,6 +65,7 @@ def read_activity(
         free,
         float(now),
         {**_not_writable(client, columns_of(client, "disks")), **_copy_reason(client, tables)},
+        _shared(client, tables),
     )
 
 
@@ -97,12 +100,35 @@ def _not_writable(client: ClickHouseClient, columns: Collection[str]) -> dict[st
 
 def _copy_reason(client: ClickHouseClient, tables: TwinTables) -> dict[str, str]:
     """Return why an ATTACH would copy the data on every disk, as {"": reason}; {} if it would not."""
-    rows = client.rows(f"SELECT value FROM system.merge_tree_settings WHERE name = {literal(_COPY)}")
-    of_server = any(value not in ("0", "false") for (value,) in rows)
-    of_table = re.search(rf"\b{_COPY} = (\w+)", tables.hot.definition)
-    if (of_table[1] in ("0", "false")) if of_table else not of_server:
-        return {}
-    return {"": f"the setting {_COPY} is on for {tables.hot}"}
+    is_on = _settings_on(client, tables, (_COPY,))
+    return {"": f"the setting {_COPY} is on for {tables.hot}"} if is_on else {}
+
+
+def _shared(client: ClickHouseClient, tables: TwinTables) -> dict[str, str]:
+    """Map each disk on which replicas share parts to the reason.
+
+    A server decides by the disk whether it shares a part. Every disk counts that is not of the type local.
+    """
+    on = _settings_on(client, tables, _ZERO_COPY)
+    disks = client.rows("SELECT name, type FROM system.disks WHERE lower(type) != 'local'") if on else ()
+    return {
+        name: f"the setting {on[0]} is on for {tables.hot}, and the disk {name!r} is of the type {kind}"
+        for name, kind in disks
+    }
+
+
+def _settings_on(client: ClickHouseClient, tables: TwinTables, names: Sequence[str]) -> list[str]:
+    """Return which of the settings are on for the table: by its definition, or else by the server."""
+    rows = client.rows(f"SELECT name, value FROM system.merge_tree_settings WHERE {is_one_of('name', names)}")
+    values: dict[str, str] = {
+        **dict(rows),
+        **{
+            name: match[1]
+            for name in names
+            for match in re.finditer(rf"\b{name} = (\w+)", tables.hot.definition)
+        },
+    }
+    return [name for name in names if values.get(name, "0") not in ("0", "false")]
 
 
 def _unfinished_changes(client: ClickHouseClient, names: str) -> list[str]:

@@ -14,6 +14,7 @@ from .._partmove.twin.move.row_sql import in_parts
 from .._partmove.twin.move.tables import TwinTable
 from .client import ClickHouseClient
 from .permission import permitted
+from .query_size import size_settings
 from .twin_sql import PROJECTIONS, sum_of_rows, table_condition
 
 _EVERY_ROW = (PROJECTIONS, "apply_deleted_mask")
@@ -34,10 +35,11 @@ def checksum_of(client: ClickHouseClient, table: TwinTable, parts: Sequence[str]
     named = is_one_of("name", parts)
     rows = f"SELECT toString(sum(rows)), toString(count()) FROM system.parts WHERE active AND {named}"
     with permitted():
-        ((count, total),) = client.rows(
+        query = (
             f"SELECT toString(count()), toString({sum_of_rows(table)}) FROM {table.sql_name}"
             f" WHERE {in_parts(table, parts)}{own_rows(client)}"
         )
+        ((count, total),) = client.rows(query, **size_settings(client, query))
     # Afterwards: a part that was merged meanwhile has hidden no row.
     ((written, active),) = client.rows(f"{rows} AND {table_condition(table)}")
     if int(active) == len(parts) and int(count) != int(written):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from .._partmove.errors import PartMoveError
+from .._partmove.errors import PartMoveError, StatementEnded
 from .._partmove.formats.inner_tables import InnerTable, is_inner
 from .._partmove.formats.layout import DEFAULT_ENSEMBLE
 from .._partmove.formats.sql import identifier, literal
@@ -32,9 +32,9 @@ from .dropped_parts import drop_parts
 from .missing_replica import missing_replica
 from .options import ClickHouseOptions
 from .permission import permitted
-from .query_errors import KEEPER_EXCEPTION
+from .query_errors import KEEPER_EXCEPTION, NOT_FOUND_NODE, UNKNOWN_EFFECT
 from .replica_table import TwinClients
-from .replicated_database import refuse_several_shards
+from .replicated_database import is_replicated, refuse_several_shards
 from .replicated_tables import ReplicatedTables, read_tables
 from .sent_settings import EVERY_REPLICA, PART_SIZE
 from .system_tables import columns_of
@@ -179,6 +179,9 @@ class HttpTwinServers:
     def attach(self, statement: AttachPartitions) -> str:
         """Implement `TwinServers.attach`. Any error besides _NOT_DONE leaves the outcome unknown.
 
+        After an error that is not in UNKNOWN_EFFECT, the server does not go on, unless it executes statements
+        through the queue of its database, where another server may try again.
+
         Raises NotPermitted, with nothing attached, unless the user may also drop the parts: otherwise the
         rows would stay in both tables.
         """
@@ -187,9 +190,12 @@ class HttpTwinServers:
             with permitted():
                 self._attach_everywhere(statement)
         except QueryRefused as error:
-            if error.code not in _NOT_DONE and not _parts_are_equal(error):
+            if error.code in _NOT_DONE or _parts_are_equal(error) or _lacks_lock(error):
+                return error.text
+            client = self._client_of(statement.tables)
+            if error.code in UNKNOWN_EFFECT or is_replicated(client, statement.tables.hot):
                 raise
-            return error.text
+            raise StatementEnded(error.message, remedy=error.remedy) from None
         return ""
 
     def _require_right_to_drop(self, statement: DropParts) -> None:
@@ -254,6 +260,14 @@ class HttpTwinServers:
 
 def _places_of(tables: TwinTables) -> frozenset[str]:
     return frozenset({tables.hot.place, tables.cold.place})
+
+
+def _lacks_lock(error: QueryRefused) -> bool:
+    """Whether a server refused an ATTACH because the zero-copy lock of a part is in the other ensemble.
+
+    The server takes the locks of all clones before the multi that registers them.
+    """
+    return error.code == NOT_FOUND_NODE and "zero copy lock" in error.text
 
 
 def _parts_are_equal(error: QueryRefused) -> bool:

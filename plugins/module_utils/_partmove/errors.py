@@ -88,6 +88,10 @@ class PartTooLarge(PartMoveError):
     """A server refused to drop a part because of its size; it dropped the parts before it."""
 
 
+class StatementEnded(PartMoveError):
+    """A server answered a statement with an error, and executes it no more. Its effect is unknown."""
+
+
 class UserRefused(PartMoveError):
     """A ClickHouse server refuses the user: unknown, another password, or another network."""
 

@@ -104,6 +104,8 @@ class ModelAlters:
         self.of = {side: ModelTable() for side in Side}
         self.reading_columns: list[str] | None = ["day", "id"]
         """None without a reading table."""
+        self.hidden = False
+        """Whether the servers may hide tables from the user."""
         self.reading_engine = dict.fromkeys(REPLICAS, READING)
         self.days: dict[str, int] = {"p1": 100, "p2": 200}
         """Partition → from when on its rows live."""
@@ -244,6 +246,8 @@ class ModelAlters:
 
     def reading(self, tables: TwinTables) -> Sequence[ReadingTable]:
         """As AlterServers says."""
+        if self.hidden:
+            raise NotPermitted("tables may be hidden", remedy="GRANT SHOW TABLES ON db.* to the user")
         if self.reading_columns is None:
             return []
         columns, replaces = tuple(self.reading_columns), self.replaces

@@ -21,6 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     NotPermitted,
     PartMoveError,
     PartTooLarge,
+    StatementEnded,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, UnlimitedPace
@@ -312,6 +313,8 @@ class ModelServers:
         """What others have queued on a replica."""
         self.refused: set[str] = set()
         """Partitions that servers do not attach."""
+        self.ended: Mapping[str, str] = {}
+        """Partitions whose ATTACH ends with an error → what it did: nothing, registered or cloned."""
         self.undroppable: set[str] = set()
         """Parts that servers do not drop, as if a merge had them."""
         self.too_large: set[str] = set()
@@ -413,7 +416,14 @@ class ModelServers:
         for each in statement.partition_ids:
             if each in self.refused:
                 return f"partition {each} is refused"
-            self.twins.attach(each, to)
+            ended = self.ended.get(each, "")
+            if ended == "registered":
+                block = self.twins.of(each)[to].last_block + 1
+                self.twins.log[to].append((each, [f"{each}_{block}_{block}_0"]))
+            elif ended != "nothing":
+                self.twins.attach(each, to)
+            if ended:
+                raise StatementEnded(f"partition {each} ended in an error", remedy="See the log")
         self._done(statement, f"attach to {to.value}")
         return ""
 

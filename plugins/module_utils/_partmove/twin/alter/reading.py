@@ -25,6 +25,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 
+from ...errors import NotPermitted
 from ...formats.sql import identifier, literal
 from ..move.tables import TwinTables
 from .dependents import leaving_columns
@@ -129,7 +130,14 @@ def _execute(shard: AlterShard, tables: TwinTables, table: ReadingTable) -> None
 def _of_current_names(shard: AlterShard, tables: TwinTables) -> list[ReadingTable]:
     """Return the tables that read the two tables by the names that they have now, as twin_view writes it."""
     engines = _current_engines(tables)
-    return [each for each in shard.servers.reading(tables) if each.engine in engines]
+    found = [each for each in shard.servers.reading(tables) if each.engine in engines]
+    for each in found:
+        if not each.names:
+            raise NotPermitted(
+                f"{tables.server} shows the user no column of the reading table {each.sql_name}",
+                remedy=f"GRANT SHOW COLUMNS ON {each.sql_name} to the user",
+            )
+    return found
 
 
 def _current_engines(tables: TwinTables) -> list[str]:

@@ -19,6 +19,7 @@ from ...errors import FormatError
 from ...formats.sql import identifier, literal
 from ...text import first_few
 from ..move.tables import Side, TwinTables
+from .conditions import reads_table
 from .words import Word, words_of
 
 
@@ -149,7 +150,7 @@ def parse_alter(text: str, tree: Sequence[str]) -> Statement:
     words = words_of(text)
     commands = _commands_of(tree)
     kind = _common_kind(commands, words)
-    if kind is AlterKind.MUTATION and (_reads_table(words) or any("Subquery" in line for line in tree)):
+    if kind is AlterKind.MUTATION and reads_table(words, tree):
         raise FormatError(
             "The statement reads another table, whose answer may differ between the two tables",
             remedy=f"Give the values as a list. Or: {_HOLD}",
@@ -215,15 +216,6 @@ def _clears(words: Sequence[Word]) -> bool:
             remedy="Give each of them as a statement of its own",
         )
     return "CLEAR" in verbs
-
-
-def _reads_table(words: Sequence[Word]) -> bool:
-    """Whether IN is followed by the name of a table, in place of a list of values."""
-    return any(
-        word.value == "IN" and word.kind == "word" and following.kind in ("word", "name")
-        for word, following in zip(words, words[1:])
-        if following.value != "PARTITION" or word.depth
-    )
 
 
 def _first_of_commands(words: Sequence[Word]) -> list[Word]:

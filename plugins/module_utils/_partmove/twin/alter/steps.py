@@ -108,7 +108,8 @@ class AlterSteps:
             raise PartMoveError(
                 f"{self._shard.shard_path}: the statement is not finished, as {what} cannot follow, and no"
                 f" partition of the two tables moves meanwhile: {error.message}",
-                remedy="Remove the cause, and run twin_alter without a statement, which continues",
+                remedy=f"{error.remedy or 'Remove the cause'}, and run twin_alter without a statement, which"
+                " continues",
             ) from None
 
     def _change(self, side: Side) -> None:

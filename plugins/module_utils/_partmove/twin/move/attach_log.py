@@ -52,13 +52,21 @@ def known_clones(traces: AttachTraces, source: TwinTable, since: Mapping[str, in
         names = frozenset(
             name
             for number, entry in entries
-            if number > newest >= 0 and entry.source_table == (source.database, source.name)
+            if _is_since(number, newest) and entry.source_table == (source.database, source.name)
             for name in _clones_in(entry)
             if name.startswith(f"{each}_")
         )
         is_complete = newest >= 0 and bool(numbered) and min(numbered) <= newest + 1
         found[each] = KnownClones(names, is_complete, _blocks_of(traces, each))
     return found
+
+
+def _is_since(number: int, newest: int) -> bool:
+    """Whether an entry is newer than the newest one before an ATTACH.
+
+    A server shows the number 0 also for an empty log, so the entry with the number 0 counts as newer.
+    """
+    return number > newest > 0 or newest == 0
 
 
 def _clones_in(entry: LogEntry) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from ...errors import EnsembleError, LeaseLost, NotPermitted, PartMoveError
+from ...errors import EnsembleError, LeaseLost, NotPermitted, PartMoveError, StatementEnded
 from ...gates.gate import Refusal
 from ...journal.events import Event
 from .changes import newest, refuse_unlike
@@ -150,6 +150,9 @@ def _attach_chunk(group: Group, members: Sequence[Progress], destination: Side) 
         for each in members:
             each.leaves_as, each.refused_attach = server_failed(error), True
         return
+    except StatementEnded as error:
+        _leave_ended(group, members, destination, error)
+        return
     except PartMoveError as error:
         group.leave_on_error(members, error)
         return
@@ -161,6 +164,27 @@ def _attach_chunk(group: Group, members: Sequence[Progress], destination: Side) 
             each.refused_attach = True
         else:
             each.alone = True
+
+
+def _leave_ended(group: Group, members: Sequence[Progress], destination: Side, error: StatementEnded) -> None:
+    """Let partitions go on without their records if the ATTACH certainly cloned nothing of them.
+
+    The next statement names each of several partitions alone. Otherwise the record of a partition that
+    servers always refuse would stay for good, and keep every other statement from the two tables. A partition
+    that may have clones leaves with its record.
+    """
+    try:
+        proven = group.without_clones(members, destination)
+    except (EnsembleError, LeaseLost):
+        raise
+    except PartMoveError:
+        proven = frozenset()
+    group.leave_on_error([each for each in members if each.id not in proven], error)
+    for each in members:
+        if each.id in proven:
+            each.problem, each.alone = error.message, True
+            if len(members) == 1:
+                each.leaves_as, each.refused_attach = server_failed(error), True
 
 
 def attach_recorded(group: Group, currents: Sequence[Current]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...errors import PartMoveError
@@ -21,6 +21,7 @@ from ...formats.sql import literal
 from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...text import first_few
+from .disks import refuse_disks
 from .droppable import refuse_undroppable
 from .record import contents
 from .tables import ActivityInProgress, Parts, PartsOf, Side, TwinTables
@@ -204,18 +205,21 @@ def refuse_activity(gate_input: GateInput) -> Refusal | None:
 
 
 def refuse_start(gate_input: GateInput, destination: Side, min_age: float) -> Refusal | None:
-    """Return why a partition without a record may not be moved; None if it may."""
+    """Return why a partition without a record may not be moved; None if it may.
+
+    Its age comes last: a partition that is only too young may move once its table has exchanged names.
+    """
     replica_parts = gate_input.parts[0]
     source, held = replica_parts.on(destination.other), replica_parts.on(destination)
-    refusal = refuse_activity(gate_input) or _refuse_contents(source, held)
-    if refusal is None and destination is Side.COLD:
-        refusal = _refuse_young(gate_input, min_age)
-    return (
-        refusal
-        or _refuse_no_links(gate_input, destination)
-        or _refuse_room(gate_input, destination)
+    refusal = (
+        refuse_activity(gate_input)
+        or _refuse_contents(source, held)
+        or _refuse_disks(gate_input, destination)
         or refuse_undroppable(gate_input.tables[0], gate_input.activity[0], source)
     )
+    if refusal is None and destination is Side.COLD:
+        refusal = _refuse_young(gate_input, min_age)
+    return refusal
 
 
 def _refuse_contents(source: Parts, held: Parts) -> Refusal | None:
@@ -254,39 +258,9 @@ def _refuse_young(gate_input: GateInput, min_age: float) -> Refusal | None:
     return None
 
 
-def _refuse_no_links(gate_input: GateInput, destination: Side) -> Refusal | None:
-    for tables, replica_parts, activity in zip(gate_input.tables, gate_input.parts, gate_input.activity):
-        disks = ["", *sorted(_largest(replica_parts.on(destination.other)))]
-        why = next((activity.no_links[disk] for disk in disks if disk in activity.no_links), "")
-        if why:
-            return Refusal(
-                GateName.LINKS_MADE,
-                f"{tables.server}: {why}, so that an ATTACH would fail or copy all data",
-                "Move the partition to a disk that can be written to (ALTER TABLE … MOVE PARTITION), reset"
-                " the setting, and run again",
-            )
-    return None
-
-
-def _refuse_room(gate_input: GateInput, destination: Side) -> Refusal | None:
-    for tables, replica_parts, activity in zip(gate_input.tables, gate_input.parts, gate_input.activity):
-        largest = _largest(replica_parts.on(destination.other))
-        for disk, size in sorted(largest.items()):
-            free = activity.free_bytes.get(disk)
-            if free is None or free < size:
-                shown = "an unknown amount" if free is None else f"{free} bytes"
-                return Refusal(
-                    GateName.ROOM_FOR_CLONES,
-                    f"{tables.server} has a part of {size} bytes on the disk {disk!r}, of which {shown}"
-                    " is free; links need no room, but the server reserves it",
-                    "Make room on the disk, and run again",
-                )
-    return None
-
-
-def _largest(parts: Parts) -> Mapping[str, int]:
-    sizes: dict[str, int] = {}
-    for part in parts:
-        disk, size = part.disk, part.bytes_on_disk
-        sizes[disk] = max(sizes.get(disk, 0), size)
-    return sizes
+def _refuse_disks(gate_input: GateInput, destination: Side) -> Refusal | None:
+    replicas = zip(gate_input.tables, gate_input.activity, gate_input.parts)
+    refusals = (
+        refuse_disks(tables, activity, parts.on(destination.other)) for tables, activity, parts in replicas
+    )
+    return next(filter(None, refusals), None)

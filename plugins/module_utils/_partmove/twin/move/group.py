@@ -102,6 +102,24 @@ class Group:
         ids = tuple(each.id for each in members)
         return self.shard.servers.attach(AttachPartitions(self.shard.tables[0], destination, ids))
 
+    def without_clones(self, members: Sequence[Progress], destination: Side) -> frozenset[str]:
+        """Return the ids of the partitions of which an ATTACH that has ended certainly made no clone.
+
+        Only the ensemble proves that: a server may have registered clones that no replica shows yet. Raises
+        PartMoveError if a server fails.
+        """
+        tables = self.shard.tables[0]
+        since = {
+            each.id: -1 if each.record.marks is None else each.record.marks.on(destination).log
+            for each in members
+        }
+        known = self.shard.servers.known_clones(tables, destination, since)
+        parts = self.shard.servers.parts(tables, [*since])
+        found = {
+            each.id: clones_since(each.record, parts[each.id], known[each.id], each.id) for each in members
+        }
+        return frozenset(each for each, clones in found.items() if clones.complete and not clones.names)
+
     def drop(self, members: Sequence[Progress], side: Side, parts: Iterable[str]) -> bool:
         """Drop parts, as `TwinServers.drop` does. Raises PartTooLarge, and Refused for all other errors."""
         self._about_to_act(members)

@@ -55,7 +55,8 @@ class TwinServers(Protocol):
 
         Returns "" after success, or the reason if the server reports that it refused a partition; partitions
         before that one are cloned. Raises NotPermitted, with nothing cloned, if the user lacks a right to
-        this statement, or to the DROP PART that follows.
+        this statement, or to the DROP PART that follows. Raises StatementEnded if the server answered with
+        another error after which it certainly clones nothing more.
         """
 
     def drop(self, statement: DropParts) -> bool:

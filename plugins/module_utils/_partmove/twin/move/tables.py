@@ -139,6 +139,8 @@ class ActivityInProgress(NamedTuple):
     """Time by the clock of the server, in seconds since 1970."""
     no_links: Mapping[str, str] = MappingProxyType({})
     """Disk → why the server makes no hard links there, for people. The key "" stands for every disk."""
+    shared: Mapping[str, str] = MappingProxyType({})
+    """Disk → why replicas share the parts there by zero-copy replication, for people."""
     most_bytes_to_drop: int | None = None
     """The size of the largest part that the server drops; None if it drops any, or if its version shows no
     limit."""

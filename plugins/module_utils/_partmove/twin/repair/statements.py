@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Union
 
 from ...errors import FormatError
-from ...formats.sql import identifier, literal
+from ...formats.sql import SECRET, identifier, literal
 from ..move.row_sql import free_name, in_parts, row_of
 from ..move.tables import Side, TwinTable, TwinTables
 
@@ -188,10 +188,15 @@ def scratch_definition(scratch: str, table: TwinTable) -> str:
             f"The definition of {table} is not one for which a scratch table can be made",
             remedy="A table in the old syntax of the engine needs manual action: see docs/twin/repair.md",
         )
-    return (
-        f"CREATE TABLE {scratch} {text[: columns + 1]} ENGINE = MergeTree{rest}"
-        f" COMMENT {literal(SCRATCH_COMMENT)}"
-    )
+    if SECRET in rest:
+        raise FormatError(
+            f"The keys, TTL or settings of {table} have a secret, which the server shows as {SECRET}",
+            remedy="The rows need manual action: see docs/twin/repair.md",
+        )
+    # The server copies columns with a secret, which it does not show, from the table.
+    source = text[: columns + 1]
+    source = f"AS {table.sql_name}" if SECRET in source else source
+    return f"CREATE TABLE {scratch} {source} ENGINE = MergeTree{rest} COMMENT {literal(SCRATCH_COMMENT)}"
 
 
 def _closing(text: str, begin: int) -> int | None:

@@ -85,7 +85,7 @@ class Before2025(ClickHouseClient):
         self._session = [[host, 2181]]
         self._refusal = refusal
 
-    def rows(self, sql: str) -> list[list[Any]]:
+    def rows(self, sql: str, **_settings: int) -> list[list[Any]]:
         if "system.columns" in sql:
             return [["name"]]
         assert "FROM system.zookeeper_connection WHERE name = 'cold'" in sql

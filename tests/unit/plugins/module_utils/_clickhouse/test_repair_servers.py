@@ -11,7 +11,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import ClickHouseClient
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import (
+    ClickHouseClient,
+    QueryRefused,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.repair_servers import (
     HttpRepairServers,
@@ -23,7 +26,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinReplica,
     TwinTables,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.repair.statements import surplus
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.repair.statements import (
+    BuildScratch,
+    surplus,
+)
 from support.memory.twins import table_of
 
 _ALIAS = re.compile(r"\bAS (\w+)")
@@ -56,6 +62,46 @@ def reading_aliases(sql: str) -> Iterable[str]:
     """Names of values, in each SELECT of the query that reads a table and no answer of another SELECT."""
     for select in re.findall(r"SELECT (?:(?!SELECT ).)*? FROM db\.", sql):
         yield from _ALIAS.findall(select)
+
+
+@pytest.mark.parametrize("columns", [1, 3000])
+def test_a_scratch_table_is_created_and_filled_with_the_settings_that_it_needs(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """As a twin is: a server may refuse the definition by its settings, or read no text of such a length."""
+    sent: list[tuple[str, dict[str, int]]] = []
+
+    def rows(_client: ClickHouseClient, sql: str, **_settings: int) -> list[list[str]]:
+        if "'max_query_size'" in sql:
+            return [["flatten_nested", "1"], ["max_query_size", "50000"]]
+        if "'^(allow_suspicious" in sql:
+            return [["allow_suspicious_codecs"]]
+        return [["7"]] if "count()" in sql else [[each] for each in re.findall(r"'(\w+)'", sql)]
+
+    def execute(client: ClickHouseClient, sql: str, **settings: int) -> None:
+        sent.append((sql.split(maxsplit=1)[0], settings))
+        if sql.startswith("CREATE") and "allow_suspicious_codecs" not in settings:
+            raise QueryRefused(client.label, 36, "the codec is no good idea")
+
+    monkeypatch.setattr(ClickHouseClient, "rows", rows)
+    monkeypatch.setattr(ClickHouseClient, "execute", execute)
+    monkeypatch.setattr(ClickHouseClient, "version", lambda _client: "25.8.2.1")
+    tables = tables_of(*(f"column_{number}" for number in range(columns)))
+    written = ", ".join(f"`{each}` UInt8" for each in tables.hot.columns)
+    definition = f"({written}, `n` Nested(a UInt8)) ReplicatedMergeTree() ORDER BY id"
+    tables = tables._replace(hot=tables.hot._replace(definition=definition))
+    servers = HttpRepairServers(ClickHouseOptions(endpoints={"r1": "ch1"}))
+    build = BuildScratch(tables, "p", ("h",), ("c",))
+    assert servers.build(build) == 7
+    create, insert = (
+        {"max_query_size": len(each) * 3 // 2} if columns > 1 else {} for each in build.statements
+    )
+    assert sent == [
+        ("CREATE", {**create, "flatten_nested": 0}),
+        ("CREATE", {**create, "flatten_nested": 0, "allow_suspicious_codecs": 1}),
+        ("SYSTEM", {}),
+        ("INSERT", {"insert_allow_materialized_columns": 1, "insert_deduplicate": 0, **insert}),
+    ]
 
 
 def test_queries_that_read_tables_name_values() -> None:

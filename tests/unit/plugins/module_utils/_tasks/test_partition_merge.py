@@ -45,7 +45,7 @@ def parameters(**given: Any) -> dict[str, Any]:
 
 
 class TwoShards:
-    """The servers of two shards; one server of the first may be away. Implements what HttpMergeServers has."""
+    """The servers of two shards; one of the first may be away. Implements what HttpMergeServers has."""
 
     def __init__(self, *, is_away: bool) -> None:
         self.is_away = is_away

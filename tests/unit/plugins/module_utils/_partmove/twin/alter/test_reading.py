@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    NotPermitted,
+    PartMoveError,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.alter.dependents import (
     leaving_columns,
 )
@@ -129,6 +132,34 @@ def test_the_record_stays_if_the_reading_table_refuses_amid_the_statement() -> N
     assert "run twin_alter without a statement" in caught.value.remedy
     assert bench.is_recorded
     bench.servers.refused = {}
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+@pytest.mark.parametrize(
+    "text", ["ADD COLUMN x Int8", "DROP COLUMN id", "RENAME COLUMN id TO x", "RENAME TO new"]
+)
+def test_a_reading_table_may_be_hidden_from_the_user(text: str, *, check_mode: bool) -> None:
+    """Then nothing is begun: a column would stay in it, or it would not find the tables any more."""
+    bench = AlterBench()
+    bench.servers.hidden = True
+    with pytest.raises(NotPermitted, match="tables may be hidden"):
+        bench.run(text, check_mode=check_mode)
+    assert (bench.is_recorded, bench.servers.executed) == (False, [])
+
+
+def test_a_reading_table_that_is_hidden_from_the_next_run_keeps_the_statement_unfinished() -> None:
+    bench = AlterBench()
+    bench.run_killed_at("DROP COLUMN id", HOT, given=True)
+    bench.servers.hidden = True
+    with pytest.raises(
+        PartMoveError, match="the statement is not finished, .* tables may be hidden"
+    ) as error:
+        bench.run(None)
+    assert error.value.remedy.startswith(
+        "GRANT SHOW TABLES ON db.* to the user, and run twin_alter without a"
+    )
+    assert bench.is_recorded
+    bench.servers.hidden = False
     bench.run(None)
     assert (bench.is_recorded, bench.servers.reading_columns) == (False, ["day"])
 
@@ -172,6 +203,25 @@ def test_a_nested_column_leaves_readers_with_each_of_its_columns() -> None:
     table, _other = bench.servers.reading(tables)
     assert leaving_columns(table, ["n"]) == ("n.a", "n.b")
     assert leaving_columns(table, ["n.b"]) == ("n.b",)
+
+
+def test_statements_that_no_reader_sees_need_no_reading_table() -> None:
+    bench = AlterBench()
+    bench.servers.hidden = True
+    for text in ("DELETE WHERE id = 1", "MODIFY SETTING a"):
+        assert bench.run(text).statements
+    assert not bench.is_recorded
+
+
+def test_a_reading_table_without_columns_is_one_whose_columns_are_hidden() -> None:
+    bench = AlterBench()
+    bench.servers.reading_columns = []
+    with pytest.raises(
+        NotPermitted, match="shows the user no column of the reading table db.hits_all"
+    ) as error:
+        bench.run("DROP COLUMN id")
+    assert error.value.remedy == "GRANT SHOW COLUMNS ON db.hits_all to the user"
+    assert (bench.is_recorded, bench.servers.executed) == (False, [])
 
 
 def test_a_database_that_replaces_no_table_drops_it_first() -> None:

@@ -66,6 +66,13 @@ def test_clones_are_those_of_entries_since_the_record(
     assert found == {DAY: KnownClones(frozenset(map(name, names)), complete)}
 
 
+def test_the_first_entry_of_a_log_counts_where_it_may_have_been_empty() -> None:
+    """A server shows the number 0 for an empty log, too."""
+    entries = log(0, entry("5_5_0"))
+    found = known_clones(AttachTraces(entries, {}), SOURCE, {DAY: 0})
+    assert found == {DAY: KnownClones(frozenset({name("5_5_0")}), complete=True)}
+
+
 def test_an_empty_log_shows_nothing() -> None:
     assert not known_clones(AttachTraces({}, {}), SOURCE, {DAY: 0})[DAY].complete
 

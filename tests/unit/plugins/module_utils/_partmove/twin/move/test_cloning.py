@@ -6,12 +6,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NotPermitted
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
+    KnownClones,
+    Side,
+)
 from support.memory.interleaving import Died, Script
 from support.memory.twins import DAY, TwinBench, Twins
 
@@ -80,3 +85,108 @@ def test_a_structure_that_changed_since_the_run_began_is_refused() -> None:
     bench.twins.structure[Side.HOT] = "(a UInt16)"
     assert bench.run(Side.COLD).deferred[DAY].gate is GateName.TWIN_ALIKE
     assert not bench.servers.statements
+
+
+def ended(destination: Side, effect: str, *partitions: str, log: bool = True) -> TwinBench:
+    """Partitions of which servers end the ATTACH of DAY with an error, with this effect.
+
+    log: whether the log of the destination has an entry, so that it shows what is newer.
+    """
+    twins = Twins(("a",), ("b", "c"), at=destination.other)
+    for each in partitions:
+        twins.insert(destination.other, (each,), each)
+    if log:
+        for _entry in range(2):
+            twins.log[destination].append(("", []))
+    bench = TwinBench(twins)
+    bench.servers.ended = {DAY: effect}
+    return bench
+
+
+@BOTH_WAYS
+def test_an_attach_that_ended_without_an_effect_leaves_no_record(destination: Side) -> None:
+    """Otherwise a partition that servers always refuse would keep every other statement from the tables."""
+    bench = ended(destination, "nothing")
+    for _run in range(2):
+        report = bench.run(destination)
+        assert report.deferred[DAY].gate is GateName.TWIN_READY
+        assert report.deferred[DAY].reason == f"partition {DAY} ended in an error"
+        assert report.deferred[DAY].remedy == "See the log"
+        assert not bench.records
+    assert bench.twins.rows == bench.twins.inserted
+    bench.servers.ended = {}
+    assert bench.run(destination).moved.keys() == {DAY}
+    assert bench.twins.tables[destination].rows == bench.twins.inserted
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("effect", ["registered", "cloned"])
+def test_an_attach_that_ended_and_may_have_an_effect_keeps_its_record(destination: Side, effect: str) -> None:
+    """Clones may be registered that no replica shows yet."""
+    bench = ended(destination, effect)
+    report = bench.run(destination)
+    assert report.deferred[DAY].reason == f"partition {DAY} ended in an error"
+    assert len(bench.records) == 1
+    if effect == "cloned":
+        bench.servers.ended = {}
+        assert bench.run(destination).moved.keys() == {DAY}
+        assert bench.twins.tables[destination].rows == bench.twins.inserted
+
+
+@BOTH_WAYS
+def test_an_attach_that_ended_keeps_its_record_if_no_log_shows_its_effect(destination: Side) -> None:
+    bench = ended(destination, "nothing", log=False)
+    bench.twins.log[destination].clear()
+    assert DAY in bench.run(destination).deferred
+    assert len(bench.records) == 1
+
+
+@BOTH_WAYS
+def test_an_attach_that_ended_keeps_its_record_if_a_server_does_not_show_the_log(destination: Side) -> None:
+    bench = ended(destination, "nothing")
+
+    def silent(*_asked: object) -> Mapping[str, KnownClones]:
+        raise NotPermitted("no right to system.zookeeper")
+
+    bench.servers.known_clones = silent  # type: ignore[method-assign, assignment]
+    assert bench.run(destination).deferred[DAY].reason == f"partition {DAY} ended in an error"
+    assert len(bench.records) == 1
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("effect", ["nothing", "cloned"])
+def test_a_partition_whose_attach_ends_in_an_error_keeps_no_other_from_moving(
+    destination: Side, effect: str
+) -> None:
+    bench = ended(destination, effect, "20191130", "20191202")
+    before, after = "20191130", "20191202"
+    days = (before, DAY, after)
+    report = bench.run(destination, partitions=days)
+    assert report.moved.keys() == {after}
+    # What was cloned before the error is finished by the next run.
+    assert report.deferred.keys() == {before, DAY}
+    assert len(bench.records) == (1 if effect == "nothing" else 2)
+    second = bench.run(destination, partitions=days)
+    assert second.moved.keys() == ({before} if effect == "nothing" else {before, DAY})
+    bench.servers.ended = {}
+    bench.run(destination, partitions=days)
+    assert not bench.records
+    assert bench.twins.rows == bench.twins.inserted
+    assert all(not bench.twins.of(each)[destination.other].parts for each in days)
+
+
+@BOTH_WAYS
+def test_a_run_that_is_killed_after_an_attach_that_ended_is_continued(destination: Side) -> None:
+    trace = Script()
+    ended(destination, "nothing").run(destination, trace)
+    attached = trace.trace.index("servers attach")
+    for number in range(attached, len(trace.trace)):
+        bench = ended(destination, "nothing")
+        script = Script()
+        script.actions[number] = script.die
+        with suppress(Died):
+            bench.run(destination, script)
+        bench.servers.ended = {}
+        bench.run(destination)
+        assert not bench.records, trace.trace[number]
+        assert bench.twins.tables[destination].rows == bench.twins.inserted

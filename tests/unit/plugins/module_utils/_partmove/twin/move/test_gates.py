@@ -190,6 +190,11 @@ def test_a_replica_that_the_twin_lacks_is_no_dropped_one(bench: TwinBench) -> No
             GateName.LINKS_MADE,
             "a setting",
         ),
+        (
+            ActivityInProgress((), {}, {"default": 100}, 9e9, shared={"default": "zero-copy is on"}),
+            GateName.NO_SHARED_STORAGE,
+            "zero-copy is on, so that an ATTACH would fail or copy all data",
+        ),
     ],
 )
 def test_activity_defers_with_its_reason(
@@ -202,10 +207,18 @@ def test_activity_defers_with_its_reason(
     assert reason in said
 
 
+def test_a_young_partition_is_refused_for_what_does_not_end_with_its_age(bench: TwinBench) -> None:
+    """An exchange of names ends its age alone."""
+    shared = ActivityInProgress((), {}, {"default": 100}, 9e9, shared={"default": "zero-copy is on"})
+    bench.servers.unrests = {"r1": shared._replace(now=bench.servers.now)}
+    bench.servers.modified = bench.servers.now - 59
+    assert gate_of(bench, min_age=60)[0] is GateName.NO_SHARED_STORAGE
+
+
 def test_activity_of_another_partition_does_not_defer(bench: TwinBench) -> None:
     no_links = {"another": "it is broken"}
     bench.servers.unrests = {
-        "r1": ActivityInProgress((), {"other": ["a merge"]}, {"default": 100}, 9e9, no_links)
+        "r1": ActivityInProgress((), {"other": ["a merge"]}, {"default": 100}, 9e9, no_links, no_links)
     }
     assert bench.run(Side.COLD).moved.keys() == {DAY}
 

@@ -52,6 +52,10 @@ def test_statements_name_parts_and_tables() -> None:
             "(`a` Tuple(x UInt8)) ReplicatedSummingMergeTree((a, b)) ORDER BY a SETTINGS x = 1",
             "(`a` Tuple(x UInt8)) ENGINE = MergeTree ORDER BY a SETTINGS x = 1",
         ),
+        (
+            "(`a` String DEFAULT encrypt('[HIDDEN]')) ReplicatedMergeTree() ORDER BY a",
+            "AS db.hits ENGINE = MergeTree ORDER BY a",
+        ),
     ],
 )
 def test_scratch_table_is_like_the_table_and_keeps_every_row(definition: str, expected: str) -> None:
@@ -66,6 +70,12 @@ def test_scratch_table_is_like_the_table_and_keeps_every_row(definition: str, ex
 )
 def test_definition_that_is_not_understood_is_refused(definition: str) -> None:
     with pytest.raises(FormatError, match="not one for which a scratch table can be made"):
+        scratch_definition("db.s", TABLES.hot._replace(definition=definition))
+
+
+def test_secret_that_no_server_copies_is_refused() -> None:
+    definition = "(`a` String) ReplicatedMergeTree() ORDER BY encrypt('[HIDDEN]', a)"
+    with pytest.raises(FormatError, match=r"db\.hits have a secret, which the server shows as \[HIDDEN\]"):
         scratch_definition("db.s", TABLES.hot._replace(definition=definition))
 
 
