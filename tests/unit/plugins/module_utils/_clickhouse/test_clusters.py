@@ -166,7 +166,7 @@ class Server(ClickHouseClient):
     def __init__(self) -> None:
         super().__init__("ch1", 8123, ClickHouseOptions())
 
-    def rows(self, sql: str) -> list[list[Any]]:
+    def rows(self, sql: str, **settings: int) -> list[list[Any]]:
         return [["main", 1, 1, "ch1", 9000, 1, 1], ["my db", 1, 1, "ch2", 9000, 1, 0]]
 
 

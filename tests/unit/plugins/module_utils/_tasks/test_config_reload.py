@@ -36,7 +36,7 @@ class Connected(ClickHouseClient):
     def version(self) -> str:
         return "25.8.1.1"
 
-    def rows(self, sql: str) -> list[list[Any]]:
+    def rows(self, sql: str, **settings: int) -> list[list[Any]]:
         if "system.columns" in sql:
             return [["zookeeperName"], ["name"]]
         return [["c1", 2181]] if "zookeeper_connection" in sql else []
