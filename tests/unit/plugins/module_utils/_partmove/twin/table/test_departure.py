@@ -53,7 +53,9 @@ def test_a_twin_that_only_some_replicas_lack_is_refused(bench: PairBench) -> Non
     whole.find_tables()
     whole.move_before()
     assert bench.twins.tables[Side.COLD].rows
-    with pytest.raises(TableRefused, match=f"server of r2 has no twin of db.hits .{PATH}., and other") as refused:
+    with pytest.raises(
+        TableRefused, match=f"server of r2 has no twin of db.hits .{PATH}., and other"
+    ) as refused:
         went_home(bench, "r2")
     assert refused.value.remedy == "Create it there with twin_table, and run again"
 
@@ -61,10 +63,20 @@ def test_a_twin_that_only_some_replicas_lack_is_refused(bench: PairBench) -> Non
 def test_a_name_that_was_exchanged_is_refused(bench: PairBench) -> None:
     """The options of the rollback are of another ensemble than those of the move."""
     bench.move(Side.COLD)
-    with pytest.raises(TableRefused, match="/partmove/exchanges/.*says that the name went to another") as refused:
+    with pytest.raises(
+        TableRefused, match="/partmove/exchanges/.*says that the name went to another"
+    ) as refused:
         went_home(bench)
     assert "has no twin at the place of the options" in str(refused.value)
     assert refused.value.remedy.startswith("Give ensemble, path and twin as in the move")
+
+
+def test_the_record_of_an_exchange_is_enough(bench: PairBench) -> None:
+    """Whatever the table at home is named since."""
+    bench.move(Side.COLD)
+    bench.pairs.at = dict.fromkeys(REPLICAS, Side.HOT)
+    with pytest.raises(TableRefused, match="/partmove/exchanges/.*says that the name went to another"):
+        went_home(bench)
 
 
 def test_a_table_with_the_name_of_a_twin_is_refused(bench: PairBench) -> None:
@@ -85,7 +97,9 @@ def test_a_partition_between_the_tables_is_refused(bench: PairBench) -> None:
     bench.run(Side.COLD)
     assert bench.records
     bench.servers.script = Script()
-    with pytest.raises(TableRefused, match=f"partition {DAY} is between the table and its twin, says /partmove"):
+    with pytest.raises(
+        TableRefused, match=f"partition {DAY} is between the table and its twin, says /partmove"
+    ):
         went_home(bench)
 
 

@@ -78,7 +78,8 @@ def test_the_record_of_a_killed_twin_move_stays_until_twin_move_ends_it(
         bench.move(Side.COLD)
     assert refused.value.refusal.gate is GateName.READERS_READY
     assert refused.value.remedy == (
-        f"Run twin_move for partition {DAY} of {PATH}, which ends its move and removes the policy, and run again"
+        f"Run twin_move for partition {DAY} of {PATH}, which ends its move and removes the policy, and run"
+        " again"
     )
     assert (bench.records, readers.policies) == before
     bench.run(Side.COLD)
@@ -109,7 +110,9 @@ def test_no_name_is_exchanged_if_a_policy_is_left_right_before(bench: PairBench)
     whole = found(bench)
     whole.move_before()
     bench.pairs.policies = {"r2": "NOT (…)"}
-    with pytest.raises(TableRefused, match="server of r2: a row policy of twin_move may hide rows of db.hits"):
+    with pytest.raises(
+        TableRefused, match="server of r2: a row policy of twin_move may hide rows of db.hits"
+    ):
         whole.exchange()
     assert set(bench.pairs.at.values()) == {Side.HOT}
 
