@@ -91,32 +91,31 @@ def policies_of(client: ClickHouseClient, tables: TwinTables) -> tuple[LeftPolic
     Earlier versions gave the policies of tables with the same name the same name. Such a policy belongs to
     the pair if the pair is read by the table that the policy is on.
     """
-    own, older = _named_policies(client, tables)
-    reading = reading_tables(client, tables) if older else ()
-    return tuple(sorted([*own, *(each for each in older if each.reading in reading)]))
+    return _read_policies(client, tables)[0]
 
 
 def known_policies(client: ClickHouseClient, tables: TwinTables) -> tuple[LeftPolicy, ...]:
     """Return the same. Raises NotPermitted if the user may not see whether a policy belongs to the pair."""
-    found = policies_of(client, tables)
-    if not found and _named_policies(client, tables)[1]:
-        problem = hidden_from_user(client)
-        if problem:
-            raise NotPermitted(problem, remedy="GRANT SHOW ON *.* to the user")
+    found, others = _read_policies(client, tables)
+    problem = hidden_from_user(client) if others and not found else ""
+    if problem:
+        raise NotPermitted(problem, remedy="GRANT SHOW ON *.* to the user")
     return found
 
 
-def _named_policies(
+def _read_policies(
     client: ClickHouseClient, tables: TwinTables
-) -> tuple[Sequence[LeftPolicy], Sequence[LeftPolicy]]:
-    """Return the row policies with the name for the pair, and those with the name of earlier versions."""
+) -> tuple[tuple[LeftPolicy, ...], Sequence[LeftPolicy]]:
+    """Return the policies of the pair, and those of other pairs as far as the user sees reading tables."""
     name, older = policy_name(tables), older_policy_name(tables)
     rows = client.rows(
         "SELECT short_name, database, table FROM system.row_policies"
         f" WHERE {is_one_of('short_name', [name, older])}"
     )
-    found = [LeftPolicy(short_name, ReadingTable(database, table)) for short_name, database, table in rows]
-    return [each for each in found if each.name == name], [each for each in found if each.name != name]
+    named = {LeftPolicy(short_name, ReadingTable(database, table)) for short_name, database, table in rows}
+    reading = reading_tables(client, tables) if any(each.name == older for each in named) else ()
+    found = {each for each in named if each.name == name or each.reading in reading}
+    return tuple(sorted(found)), sorted(named - found)
 
 
 def readers_of(client: ClickHouseClient) -> frozenset[str]:

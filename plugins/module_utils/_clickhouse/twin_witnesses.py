@@ -43,15 +43,16 @@ class HttpTwinWitnesses(HttpLedgerServers):
         twin = self.read_twin(shard_path, replica)
         named = self._named_table(twin.client, twin.hot) if twin.found is None else None
         policies: tuple[str, ...] = ()
-        if twin.found is not None or named is not None:
-            tables = TwinTables(replica, twin.client.label, twin.hot, twin.found or twin.hot)
-            if named is not None:
-                tables = TwinTables(replica, twin.client.label, named, twin.hot, Side.COLD)
+        tables = None
+        if named is not None:
+            tables = TwinTables(replica, twin.client.label, named, twin.hot, Side.COLD)
+        elif twin.found is not None:
+            tables = TwinTables(replica, twin.client.label, twin.hot, twin.found)
+        if tables is not None:
             # Few users may see policies; who audits without the right learns nothing about them.
             with suppress(NotPermitted), permitted():
                 policies = tuple(DropPolicy(tables, each).sql for each in policies_of(twin.client, tables))
-        is_exchanged = named is not None
-        return ReplicaTables(replica, twin.client.label, twin.hot, twin.found, is_exchanged, policies)
+        return ReplicaTables(replica, twin.client.label, twin.hot, twin.found, named is not None, policies)
 
     def _named_table(self, client: ClickHouseClient, table: TwinTable) -> TwinTable | None:
         """Return the table in an auxiliary ensemble to which the table gave its name.

@@ -104,7 +104,8 @@ def steps_of(table: RootTable, desired: Side) -> list[str]:
     lacking = sum(each.away is None for each in replicas)
     elsewhere = sum(each.at is not desired for each in replicas)
     partitions = volume_to_move(table, desired).partitions
-    creating = [f"create the twin on {count_of(lacking, 'replica')}"] if lacking else []
+    creates = lacking and desired is Side.COLD
+    creating = [f"create the twin on {count_of(lacking, 'replica')}"] if creates else []
     moving = [f"move {count_of(partitions, 'partition')}"] if partitions else []
     exchanging = [f"exchange the names on {count_of(elsewhere, 'replica')}"] if elsewhere else []
     # A table whose names are exchanged on a replica moves no partition before the other replicas follow.

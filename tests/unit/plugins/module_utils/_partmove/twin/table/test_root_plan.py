@@ -156,6 +156,8 @@ def test_the_steps_are_those_of_the_run(root: ModelRoot) -> None:
         "exchange the names on 2 replicas",
         *ends,
     ]
+    # A table that never left needs no twin on its way home.
+    assert steps_of(root.table(Side.HOT), Side.HOT) == ends
 
 
 def test_a_table_whose_exchange_has_begun_moves_after_it(root: ModelRoot) -> None:
