@@ -157,6 +157,8 @@ def test_rows_survive_inserts_and_merges_all_the_time(place: Place) -> None:
         thread.start()
     try:
         wait_for(lambda: place.tried() and place.where() == ["cold"] * 2, told=place.how_it_is)
+        # Though the replicas of the table with the name never come to rest.
+        wait_for(lambda: place.tried() and place.is_finished, told=place.how_it_is)
     finally:
         ended.set()
         for thread in threads:
