@@ -36,6 +36,9 @@ notes:
     needed.
   - Asynchronous inserts that are queued during the exchange fail or end in the other table, so they have to
     pause.
+  - The table is refused while a server has a row policy of M(olap.partmove.twin_move) that a killed run has
+    left, because the policy would hide rows of the table with the name. Let M(olap.partmove.twin_move) finish
+    the move first.
   - The user of O(clickhouse) needs the privileges C(CREATE), C(DROP), C(ALTER), C(SELECT) and C(INSERT) on
     both tables, and C(SYSTEM MERGES) with O(stop_merges=true). The user also has to be allowed to read the
     database C(system).
@@ -112,6 +115,8 @@ options:
   state:
     description:
       - Ensemble of the table that is to have the name, V(cold) for O(ensemble) and V(hot) for O(hot).
+      - For V(hot) give O(ensemble), O(path) and O(twin) as in the move. A table without a twin there is
+        finished if it never left, and refused if anything says that it left.
     type: str
     choices: [cold, hot]
     default: cold
@@ -269,8 +274,8 @@ finished:
   returned: when the options are valid
   type: bool
 differing:
-  description: One sentence for each shard path whose replicas have different parts at the end. Running
-    inserts cause such differences.
+  description: One sentence for each shard path whose replicas have different parts at the end. Inserts and
+    merges cause such differences all the time, so a table can be finished nevertheless.
   returned: when the options are valid
   type: list
   elements: str

@@ -157,6 +157,8 @@ def test_rows_survive_inserts_and_merges_all_the_time(place: Place) -> None:
         thread.start()
     try:
         wait_for(lambda: place.tried() and place.where() == ["cold"] * 2, told=place.how_it_is)
+        # Though the replicas of the table with the name never come to rest.
+        wait_for(lambda: place.tried() and place.is_finished, told=place.how_it_is)
     finally:
         ended.set()
         for thread in threads:
@@ -303,6 +305,34 @@ def test_a_partition_that_is_between_the_tables_keeps_the_names(
     with pytest.raises(PartMoveError, match="is between the two, says"):
         place.run_here("cold")
     assert place.where() == ["default"] * 2
+
+
+def test_a_way_home_needs_the_place_of_the_twin(place: Place) -> None:
+    place.insert(1, 2)
+    stays = place.call("hot")
+    assert (stays["failed"], stays["changed"], stays["finished"]) == (False, False, True), stays
+    # Before the exchange the table is at home, and its rows are in the twin.
+    assert place.give_twins(place.path)["changed"]
+    for state in ("hot", "cold"):
+        lost = place.call("hot", path="{path}_elsewhere")
+        assert lost["failed"], (state, lost)
+        assert "Give ensemble, path and twin as in the move" in lost["msg"]
+        assert (lost["changed"], lost["finished"]) == (False, False), lost
+        assert place.call(state)["finished"]
+        assert place.is_at("cold" if state == "cold" else "default")
+    lost = place.call("hot", path="{path}_elsewhere")
+    assert "may be the other table of the pair" in lost["msg"], lost
+    place.shard.servers[1].execute(f"RENAME TABLE {place.name} TO {place.name}_away")
+    lost = place.call("hot")
+    assert lost["failed"], lost
+    place.shard.servers[1].execute(f"RENAME TABLE {place.name}_away TO {place.name}")
+    assert place.call("hot")["finished"]
+    place.shard.servers[1].execute(f"DROP TABLE {place.twin} SYNC")
+    lost = place.call("hot")
+    assert lost["failed"], lost
+    assert "and other replicas have one" in lost["msg"]
+    place.shard.servers[0].execute(f"DROP TABLE {place.twin} SYNC")
+    assert place.call("hot")["finished"]
 
 
 def test_two_shards_are_exchanged_one_after_the_other(

@@ -164,6 +164,19 @@ def test_tables_go_from_one_keeper_to_another_and_back(
             assert (root.ids(hits), root.ids(small)) == ([[0, 1, 2]] * 4, [[0]] * 4)
 
 
+def test_a_rollback_to_another_place_than_that_of_the_move_is_refused(root: Root) -> None:
+    moved = root.create("hits")
+    assert root.call()["finished"]
+    alone = root.create("alone")
+    lost = root.call("hot", path="{path}_elsewhere")
+    assert (lost["failed"], lost["finished"], lost["changed"]) == (True, False, False), lost
+    assert states(lost) == {"hits_cold": "refused", "alone": "finished"}
+    assert "Give ensemble, path and twin as in the move" in lost["msg"], lost
+    assert root.where(moved) == {"cold"}
+    back = root.call("hot")
+    assert (back["finished"], root.where(moved), root.where(alone)) == (True, {"default"}, {"default"}), back
+
+
 def test_a_refused_table_keeps_no_other_table(root: Root, tmp_path: Path) -> None:
     hits = root.create("hits")
     root.create_view("daily", hits)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -236,6 +237,52 @@ def test_the_audit_reports_a_policy_without_a_record(read: Read) -> None:
     # The next run removes it as well.
     assert read.go("cold")["counts"]["moved"] == 2
     assert read.policies() == 0
+
+
+def whole_table(read: Read, **options: Any) -> dict[str, Any]:
+    """What table_move answers."""
+    return read.answer("table_move", shard_paths=[read.path], min_age="0", journal="", **options)
+
+
+def test_a_whole_table_moves_only_after_the_move_of_a_killed_run_and_its_policy(read: Read) -> None:
+    """Killed between its second policies and its DROP PART, which hides what is still in both tables."""
+    dying = DyingReaders(read.servers.clients, 7, given=False)
+    with pytest.raises(Killed):
+        read.run_here("cold", dying, DyingParts(read.asked(), dying))
+    assert "ALTER ROW POLICY" in dying.executed[-2]
+    assert "DROP PART" in dying.executed[-1]
+    for check in (True, False):
+        refused = whole_table(read, check=check)
+        assert refused["failed"], refused
+        assert "a row policy of twin_move may hide rows" in refused["msg"]
+        assert "Run twin_move for partition" in refused["msg"]
+        assert (refused["changed"], read.policies(), read.seen()) == (False, 2, [[1, 2, 3, 4]] * 2)
+    assert read.go("cold")["counts"]["failed"] == 0
+    assert read.policies() == 0
+    done = whole_table(read)
+    assert (done["failed"], done["finished"]) == (False, True), done
+    assert read.ids(read.table("hits")) == [[1, 2, 3, 4]] * 2
+
+
+def test_a_policy_that_is_left_after_an_exchange_is_reported_until_it_is_dropped(read: Read) -> None:
+    policy = CreatePolicy(read.tables[1], ReadingTable(read.database, "hits_all"), "local_directory")
+    assert whole_table(read)["finished"]
+    read.second.execute(policy.sql)
+    (audit,) = run_modules(Call("twin_audit_info", {**read.given, "shard_paths": [read.path]}))
+    (found,) = [each for each in audit["findings"] if each["kind"] == "policy_left"]
+    drop = found["reason"].rpartition(": ")[2]
+    assert (found["replica"], drop) == (
+        "r2",
+        f"DROP ROW POLICY IF EXISTS `partmove_moving_{read.path}` ON {read.all}",
+    )
+    for answer in (
+        whole_table(read),
+        read.answer("table_move", root=read.base, min_age="0", journal=""),
+    ):
+        assert (answer["failed"], answer["finished"]) == (True, False), answer
+        assert f"execute {drop} on " in answer["msg"], answer
+    read.second.execute(drop)
+    assert whole_table(read)["finished"]
 
 
 @contextmanager

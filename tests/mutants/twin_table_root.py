@@ -52,9 +52,23 @@ MUTANTS = (
     Mutant(
         "rows in the old table do not matter for a table that was moved",
         _PLAN,
-        "source is None or source.contents.parts or arrived is None",
-        "source is None or arrived is None",
+        "source is None or source.contents.parts or each",
+        "source is None or each",
         (f"{_PLAN_TESTS}::test_a_replica_with_a_part_in_the_other_table_is_not_finished",),
+    ),
+    Mutant(
+        "a policy that hides rows does not matter for a table that was moved",
+        _PLAN,
+        "        if each.has_policy:\n",
+        "        if False:\n",
+        (f"{_PLAN_TESTS}::test_a_table_with_rows_that_a_policy_may_hide_is_not_finished",),
+    ),
+    Mutant(
+        "a twin at another place does not matter on the way home",
+        _PLAN,
+        "        if refusal is not None:\n            return refusal\n",
+        "",
+        (f"{_PLAN_TESTS}::test_a_table_with_its_twin_at_another_place_did_leave",),
     ),
     Mutant(
         "a partition between the tables does not matter for a table that was moved",

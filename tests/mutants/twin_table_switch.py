@@ -14,17 +14,56 @@ _REPORT = "twin/table/switch_report.py"
 _WATCH = "twin/table/exchange_watch.py"
 _RECORD = "twin/table/exchange_record.py"
 _OLDER = "twin/table/older_inserts.py"
+_POLICIES = "twin/table/left_policies.py"
+_DEPARTURE = "twin/table/departure.py"
 _TESTS = "twin/table/test_table_switch.py"
+_POLICY_TESTS = "twin/table/test_left_policies.py"
+_DEPARTURE_TESTS = "twin/table/test_departure.py"
 
 MUTANTS = (
     Mutant(
         "names are exchanged while a partition is between the tables",
         _SWITCH,
-        "        refuse_records(Records(self._context.hot, self._context.leases.root, self._path)"
-        ", self._path)"
-        "\n",
+        "        refuse_records(self._records, self._path)\n",
         "",
         (f"{_TESTS}::test_names_stay_while_a_partition_is_between_the_tables",),
+    ),
+    Mutant(
+        "names are exchanged while a policy hides rows",
+        _SWITCH,
+        "        named = [as_twin_tables(pair, name.at) for pair, name in zip(pairs, names)]\n"
+        "        refuse_left_policies(self._servers, named, self._records)\n",
+        "",
+        (f"{_POLICY_TESTS}::test_no_name_is_exchanged_if_a_policy_is_left_right_before",),
+    ),
+    Mutant(
+        "a policy of an exchanged table does not matter",
+        _SWITCH,
+        "        named = [named_tables(each, self._twin) for each in found]\n"
+        "        refuse_left_policies(self._servers, named, self._records)\n",
+        "",
+        (f"{_POLICY_TESTS}::test_a_policy_that_no_move_needs_is_named_with_its_statement",),
+    ),
+    Mutant(
+        "a record is ended while its policy hides rows",
+        _POLICIES,
+        "        refuse_left_policies(self._servers, shard.tables, shard.records)\n",
+        "",
+        (f"{_POLICY_TESTS}::test_no_record_is_ended_if_twin_move_was_killed_after_the_first_look",),
+    ),
+    Mutant(
+        "a twin that only some replicas lack does not matter on the way home",
+        _DEPARTURE,
+        "        if each.away is not None:\n",
+        "        if False:\n",
+        (f"{_DEPARTURE_TESTS}::test_a_twin_that_only_some_replicas_lack_is_refused",),
+    ),
+    Mutant(
+        "a table whose name was exchanged never left",
+        _DEPARTURE,
+        "    if exchanges.is_stored:\n",
+        "    if False:\n",
+        (f"{_DEPARTURE_TESTS}::test_the_record_of_an_exchange_is_enough",),
     ),
     Mutant(
         "names are exchanged though a partition can never be moved",

@@ -10,14 +10,25 @@ from collections.abc import Sequence
 
 from .._partmove.formats.sql import is_one_of, literal
 from .._partmove.twin.move.tables import Side, TwinReplica, TwinTable, TwinTables
+from .._partmove.twin.readers.statements import LeftPolicy
 from .._partmove.twin.table.exchange_record import ServerMoment
 from .._partmove.twin.table.older_inserts import InsertsInProgress
-from .._partmove.twin.table.pair import LocatedTables, TableContents, TablePair, as_twin_tables, locate_name
+from .._partmove.twin.table.pair import (
+    LocatedTables,
+    TableContents,
+    TablePair,
+    as_twin_tables,
+    locate_name,
+    related_names,
+)
+from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient
 from .inserts_in_progress import read_inserts, read_moment, read_queued
 from .ledger_servers import HttpLedgerServers
 from .move_rights import require_rights
 from .options import ClickHouseOptions
+from .permission import permitted
+from .reader_servers import known_policies
 from .twin_activity import statements_in_progress
 from .twin_creation import TwinPlace
 from .twin_servers import DEFAULT_TWIN, NO_PART
@@ -56,7 +67,15 @@ class HttpPairServers(HttpLedgerServers):
         ((engine,),) = client.rows(
             f"SELECT engine FROM system.databases WHERE name = {literal(home.database)}"
         )
-        return LocatedTables(replica, client.label, home, away[0] if away else None, engine)
+        elsewhere = "" if away else self._elsewhere(client, home)
+        return LocatedTables(replica, client.label, home, away[0] if away else None, engine, elsewhere)
+
+    def _elsewhere(self, client: ClickHouseClient, home: TwinTable) -> str:
+        known = auxiliary_tables(client)
+        found = [(home.database, each) for each in related_names(home.name, self._twin)]
+        return next(
+            (f"{each[0]}.{each[1]} in the ensemble {known[each]}" for each in found if each in known), ""
+        )
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
         """Implement `TwinServers.tables`; the table with the name is the hot table."""
@@ -114,6 +133,12 @@ class HttpPairServers(HttpLedgerServers):
     def inserts_in_progress(self, pair: TablePair, since: ServerMoment) -> InsertsInProgress:
         """Implement `PairServers.inserts_in_progress`."""
         return read_inserts(self._of(pair), as_twin_tables(pair, Side.HOT), since)
+
+    def left_policies(self, tables: TwinTables) -> Sequence[LeftPolicy]:
+        """Implement `PolicyServers.left_policies`."""
+        client = self._client_of(tables)
+        with permitted():
+            return known_policies(client, tables)
 
     def _contents_of(self, pair: TablePair, table: TwinTable) -> TableContents:
         ((rows, parts, digest),) = self._of(pair).rows(

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from .._partmove.errors import NotPermitted
@@ -91,16 +92,31 @@ def policies_of(client: ClickHouseClient, tables: TwinTables) -> tuple[LeftPolic
     Earlier versions gave the policies of tables with the same name the same name. Such a policy belongs to
     the pair if the pair is read by the table that the policy is on.
     """
+    return _read_policies(client, tables)[0]
+
+
+def known_policies(client: ClickHouseClient, tables: TwinTables) -> tuple[LeftPolicy, ...]:
+    """Return the same. Raises NotPermitted if the user may not see whether a policy belongs to the pair."""
+    found, others = _read_policies(client, tables)
+    problem = hidden_from_user(client) if others and not found else ""
+    if problem:
+        raise NotPermitted(problem, remedy="GRANT SHOW ON *.* to the user")
+    return found
+
+
+def _read_policies(
+    client: ClickHouseClient, tables: TwinTables
+) -> tuple[tuple[LeftPolicy, ...], Sequence[LeftPolicy]]:
+    """Return the policies of the pair, and those of other pairs as far as the user sees reading tables."""
     name, older = policy_name(tables), older_policy_name(tables)
     rows = client.rows(
         "SELECT short_name, database, table FROM system.row_policies"
         f" WHERE {is_one_of('short_name', [name, older])}"
     )
-    found = {LeftPolicy(short_name, ReadingTable(database, table)) for short_name, database, table in rows}
-    if any(each.name == older for each in found):
-        reading = reading_tables(client, tables)
-        found = {each for each in found if each.name == name or each.reading in reading}
-    return tuple(sorted(found))
+    named = {LeftPolicy(short_name, ReadingTable(database, table)) for short_name, database, table in rows}
+    reading = reading_tables(client, tables) if any(each.name == older for each in named) else ()
+    found = {each for each in named if each.name == name or each.reading in reading}
+    return tuple(sorted(found)), sorted(named - found)
 
 
 def readers_of(client: ClickHouseClient) -> frozenset[str]:

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .._partmove.errors import PartMoveError
+from .._partmove.formats.sql import literal
 from .._partmove.twin.move.tables import TwinReplica
+from .._partmove.twin.readers.statements import POLICY_PREFIX
 from .._partmove.twin.table.pair import TableContents
 from .._partmove.twin.table.root_survey import Place, PlacedTable, ServerTables
 from .client import ClickHouseClient
 from .missing_replica import missing_replica
+from .permission import permitted
 from .replica_table import TwinClients
 from .system_tables import columns_of
 from .table_definition import ensemble_in
@@ -88,7 +91,17 @@ def _placed(
         tables[ensemble, path, replica] = PlacedTable(
             database, name, ensemble, path, replica, contents, int(partitions), int(size)
         )
-    return ServerTables(client.label, tables)
+    return ServerTables(client.label, tables, _read_policies(client))
+
+
+def _read_policies(client: ClickHouseClient) -> frozenset[str]:
+    """Return the names of the row policies of twin_move. Raises NotPermitted if the user may not see them."""
+    with permitted():
+        rows = client.rows(
+            "SELECT short_name FROM system.row_policies"
+            f" WHERE startsWith(short_name, {literal(POLICY_PREFIX)})"
+        )
+    return frozenset(str(name) for (name,) in rows)
 
 
 def _read_places(client: ClickHouseClient) -> list[tuple[str, str, str, str, str]]:

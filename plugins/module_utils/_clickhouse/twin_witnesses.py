@@ -16,9 +16,9 @@ from .._partmove.twin.audit.evidence import ReplicaTables
 from .._partmove.twin.audit.verdict import ManualCheck
 from .._partmove.twin.move.row_sql import free_name, in_parts, name_problem
 from .._partmove.twin.move.statements import DropParts
-from .._partmove.twin.move.tables import TwinReplica, TwinTable, TwinTables
+from .._partmove.twin.move.tables import Side, TwinReplica, TwinTable, TwinTables
 from .._partmove.twin.readers.statements import DropPolicy
-from .._partmove.twin.table.pair import TABLE
+from .._partmove.twin.table.pair import table_of_twin
 from .auxiliary import auxiliary_tables, children_in
 from .client import ClickHouseClient
 from .clone_blocks import reads_all_ensembles
@@ -41,22 +41,29 @@ class HttpTwinWitnesses(HttpLedgerServers):
     def pair(self, shard_path: str, replica: TwinReplica) -> ReplicaTables:
         """Implement `TwinWitnesses.pair`."""
         twin = self.read_twin(shard_path, replica)
-        is_exchanged = twin.found is None and self._gave_its_name(twin.client, twin.hot)
+        named = self._named_table(twin.client, twin.hot) if twin.found is None else None
         policies: tuple[str, ...] = ()
-        if twin.found is not None:
+        tables = None
+        if named is not None:
+            tables = TwinTables(replica, twin.client.label, named, twin.hot, Side.COLD)
+        elif twin.found is not None:
             tables = TwinTables(replica, twin.client.label, twin.hot, twin.found)
+        if tables is not None:
             # Few users may see policies; who audits without the right learns nothing about them.
             with suppress(NotPermitted), permitted():
                 policies = tuple(DropPolicy(tables, each).sql for each in policies_of(twin.client, tables))
-        return ReplicaTables(replica, twin.client.label, twin.hot, twin.found, is_exchanged, policies)
+        return ReplicaTables(replica, twin.client.label, twin.hot, twin.found, named is not None, policies)
 
-    def _gave_its_name(self, client: ClickHouseClient, table: TwinTable) -> bool:
-        """Whether the table gave its name to a table in an auxiliary ensemble, and is named as its twin."""
-        before, _table, after = self._twin.partition(TABLE)
-        name = table.name[len(before) : len(table.name) - len(after)]
-        if self._twin.replace(TABLE, name) != table.name:
-            return False
-        return (table.database, name) in auxiliary_tables(client)
+    def _named_table(self, client: ClickHouseClient, table: TwinTable) -> TwinTable | None:
+        """Return the table in an auxiliary ensemble to which the table gave its name.
+
+        Only database and name of the answer are those of the table. None unless the table is named as its
+        twin.
+        """
+        name = table_of_twin(table.name, self._twin)
+        if name is None or (table.database, name) not in auxiliary_tables(client):
+            return None
+        return table._replace(name=name)
 
     def inserted(self, tables: TwinTables) -> Mapping[str, Collection[str]]:
         """Implement `TwinWitnesses.inserted`; {} if the version reads only the default ensemble."""

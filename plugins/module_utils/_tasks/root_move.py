@@ -18,12 +18,14 @@ from .._partmove.text import count_of
 from .._partmove.tree.ports import ZnodeReader
 from .._partmove.twin.move.hot_znodes import HotZnodes, count_hot_znodes
 from .._partmove.twin.move.run import TwinMoveContext
+from .._partmove.twin.move.tables import Side
 from .._partmove.twin.table.root_plan import (
     PARTITIONS_PER_SECOND,
     SeenMoves,
     Speed,
     in_order,
     is_finished,
+    refuse_lost_sight,
     shards_to_move,
     steps_of,
     volume_to_move,
@@ -143,6 +145,9 @@ class RootMove:
 
     def _planned(self, context: TwinMoveContext, table: RootTable) -> TableOutcome:
         desired = self._work.desired
+        if table.refusal is None and desired is Side.HOT:
+            refusal = refuse_lost_sight(context.hot, self._work.locks.root, table, self._work.twin)
+            table = table._replace(refusal=refusal)
         volume = volume_to_move(table, desired)
         finished = table.refusal is None and is_finished(context.hot, self._work.locks.root, table, desired)
         seconds = self._given.seconds(volume.partitions, len(table.shards))

@@ -17,8 +17,9 @@ from .._partmove.text import parse_duration
 from .._partmove.tree.ports import Clock
 from .._partmove.twin.ledger.moves import MoveLedgers
 from .._partmove.twin.move.partition import TwinOptions
-from .._partmove.twin.move.run import TwinMoveContext, without_readers
+from .._partmove.twin.move.run import TwinMoveContext
 from .._partmove.twin.move.tables import Side
+from .._partmove.twin.table.left_policies import RefusingReaders
 from .._partmove.twin.table.switch_report import TableSwitchReport
 from .._partmove.twin.table.table_switch import TableSwitch, Target
 from .pacing import PaceOptions
@@ -62,7 +63,7 @@ class TableWork(NamedTuple):
         hot = resources.open_ensemble("hot")
         pace = resources.open_pace(self.pace, progress.announce, ensembles=("hot",))
         keeper = self.locks.keeper("table_move", hot, None, resources.clock)
-        ports = (without_readers, MoveLedgers(self.servers), pace, resources.check_mode)
+        ports = (RefusingReaders(self.servers), MoveLedgers(self.servers), pace, resources.check_mode)
         return TwinMoveContext(hot, resources.clock, journal, keeper, self.servers, *ports)
 
 

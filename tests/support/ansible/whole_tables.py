@@ -49,6 +49,7 @@ class Place(ModernTables):
         self.path = self.shard_path("hits")
         self.rows: list[int] = []
         self.last_run = ""
+        self.is_finished = False
         old = {"allow_deprecated_database_ordinary": 1} if engine == "Ordinary" else {}
         if engine != "Overlay":
             shard.execute(f"CREATE DATABASE {self.database} ENGINE = {engine}", **old)
@@ -90,11 +91,12 @@ class Place(ModernTables):
         with ExitStack() as stack:
             task.run(Resources(params, stack, check_mode=False))
         result = task.result()
-        self.last_run = str(result)
+        self.last_run, self.is_finished = str(result), result["finished"]
         return result
 
     def tried(self) -> bool:
         """Run in this process, with merges stopped for moments; it may end before all is done."""
+        self.is_finished = False
         try:
             self.run_here("cold", stop_merges=True)
         except PartMoveError as error:

@@ -17,10 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overl
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.ledgers import NoLedgers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import (
-    TwinMoveContext,
-    without_readers,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import TwinMoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import read_replicas
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     PartsOf,
@@ -28,8 +25,15 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinReplica,
     TwinTables,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.statements import (
+    LeftPolicy,
+    policy_name,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.exchange_record import (
     ServerMoment,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.left_policies import (
+    RefusingReaders,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.older_inserts import (
     InsertsInProgress,
@@ -49,6 +53,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table
     Target,
 )
 from support.memory.interleaving import Script
+from support.memory.readers import READING
 from support.memory.twins import PATH, REPLICAS, ModelServers, TwinBench, Twins, table_of
 
 TWIN = "{table}_cold"
@@ -66,6 +71,10 @@ class ModelPairs(ModelServers):
         self.database_engine = "Atomic"
         self.lacking: set[str] = set()
         """Replicas without a twin."""
+        self.elsewhere = ""
+        """A table in another ensemble, of replicas without a twin."""
+        self.policies: Mapping[str, str] = {}
+        """Replica → the condition of the policy that twin_move has on its reading table."""
         self.alter: Callable[[LocatedTables], LocatedTables] = lambda found: found
         """What is different about what servers tell of a replica."""
         self.hindered: Sequence[str] = ()
@@ -77,6 +86,8 @@ class ModelPairs(ModelServers):
         """Replica → for how long its server has been running."""
         self.forbidden: set[str] = set()
         """Replicas whose server does not permit the user something."""
+        self.blind: set[str] = set()
+        """Replicas whose server does not show row policies to the user."""
         self.on_exchange: Callable[[str], None] = lambda _replica: None
         self.on_queued_inserts: Callable[[str], None] = lambda _replica: None
         """What happens right before an exchange; it may raise PartMoveError, so that none is done."""
@@ -91,7 +102,14 @@ class ModelPairs(ModelServers):
             home, away = home._replace(name=away.name), away._replace(name=home.name)
         there = None if replica.name in self.lacking else away
         return self.alter(
-            LocatedTables(replica, f"server of {replica.name}", home, there, self.database_engine)
+            LocatedTables(
+                replica,
+                f"server of {replica.name}",
+                home,
+                there,
+                self.database_engine,
+                self.elsewhere if there is None else "",
+            )
         )
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
@@ -154,6 +172,13 @@ class ModelPairs(ModelServers):
         if found.replica.name in self.forbidden:
             raise NotPermitted(f"{found.server} does not permit it", remedy="GRANT it")
 
+    def left_policies(self, tables: TwinTables) -> Sequence[LeftPolicy]:
+        """As PolicyServers says."""
+        replica = tables.replica.name
+        if replica in self.blind:
+            raise NotPermitted(f"{tables.server} does not show row policies", remedy="GRANT it")
+        return [LeftPolicy(policy_name(tables), READING)] if replica in self.policies else []
+
     def moment(self, pair: TablePair) -> ServerMoment:
         """As PairServers says; a server is a second older each time."""
         self._step("moment")
@@ -194,7 +219,7 @@ class PairBench(TwinBench):
         self.session = self.hot.open()
         store: ZnodeStore = OverlayStore(self.session, self.clock) if check_mode else self.session
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        ports = (self.pairs, without_readers, NoLedgers())
+        ports = (self.pairs, RefusingReaders(self.pairs), NoLedgers())
         context = TwinMoveContext(store, self.clock, self.journal, leases, *ports, check_mode=check_mode)
         return TableSwitch(
             context,

@@ -62,7 +62,8 @@ class MemoryReaderServers:
     def reading(self, tables: TwinTables) -> Reading:
         """What the test says."""
         self._answer()
-        left = [LeftPolicy(policy_name(tables), each) for each in self.left]
+        there = self.tables if tables.replica.name in self.policies else ()
+        left = {LeftPolicy(policy_name(tables), each) for each in (*self.left, *there)}
         return Reading(self.tables, tuple(sorted([*left, *self.older])))
 
     def storage(self, tables: TwinTables) -> str:

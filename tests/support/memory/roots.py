@@ -42,6 +42,8 @@ class ModelRoot:
         self.shown: dict[str, dict[Place, PlacedTable]] = {}
         self.silent: set[str] = set()
         """Replicas whose servers do not answer."""
+        self.policies: dict[str, list[str]] = {}
+        """Replica → names of row policies of twin_move on its server."""
         self.paths: list[str] = []
 
     def register(self, path: str, *replicas: str) -> None:
@@ -88,7 +90,9 @@ class ModelRoot:
         del shard_path
         if replica.name in self.silent:
             raise ServerAway(f"{replica.name} cannot be reached", remedy="Start it")
-        return ServerTables(replica.name, self.shown[replica.name])
+        return ServerTables(
+            replica.name, self.shown[replica.name], frozenset(self.policies.get(replica.name, ()))
+        )
 
     def place_of_twin(self, shard_path: str) -> tuple[str, str]:
         """As RootServers says."""

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...formats.names import parse_names
 from ..move.gates import definition_problem, placement_problem, readiness_problem, refuse_uneven
 from ..move.tables import Parts, Side, TwinTables
-from .evidence import LedgerRead, TwinPartitionRead, TwinShardRead
+from .evidence import LedgerRead, ReplicaTables, TwinPartitionRead, TwinShardRead
 from .kind import TwinKind
 from .ledger_rules import judge_entry, judge_twin, ledger_of_gone_table, unlisted, unreadable_ledger
 from .recorded import equal_parts, judge_recorded, names_of
@@ -56,6 +56,12 @@ def _judge_replicas(read: TwinShardRead) -> Iterator[tuple[str, TwinVerdict]]:
     is_settled = whole is not None and whole.kind in (TwinKind.EXCHANGED, TwinKind.TWIN_GONE)
     if not is_settled and (has_twin or read.record_znodes or read.ledger.pair is not None):
         yield from _judge_pairs(read)
+    elif whole is not None and whole.kind is TwinKind.EXCHANGED:
+        # Nothing else of the tables matters to a move, but such a policy still hides rows of the name.
+        for each in read.pairs:
+            verdict = _judge_policies(read, each)
+            if verdict is not None:
+                yield each.replica.name, verdict
 
 
 def _judge_whole(read: TwinShardRead) -> TwinVerdict | None:
@@ -80,24 +86,31 @@ def _judge_pairs(read: TwinShardRead) -> Iterator[tuple[str, TwinVerdict]]:
     first: TwinTables | None = None
     for each in read.pairs:
         if each.is_exchanged:
-            yield each.replica.name, TwinVerdict(TwinKind.EXCHANGED_IN_PART, reason=each.server)
+            in_part = TwinVerdict(TwinKind.EXCHANGED_IN_PART, reason=each.server)
+            yield each.replica.name, _judge_policies(read, each) or in_part
             continue
         if each.cold is None:
             yield each.replica.name, TwinVerdict(TwinKind.TWIN_MISSING, reason=f"{each.server} has none")
             continue
         tables = TwinTables(each.replica, each.server, each.hot, each.cold)
         first = first or tables
-        verdict = _judge_pair(read, tables, first, "; ".join(each.policies))
+        verdict = _judge_pair(read, tables, first) or _judge_policies(read, each)
         if verdict is not None:
             yield each.replica.name, verdict
 
 
-def _judge_pair(read: TwinShardRead, tables: TwinTables, first: TwinTables, left: str) -> TwinVerdict | None:
+def _judge_policies(read: TwinShardRead, tables: ReplicaTables) -> TwinVerdict | None:
+    """Judge the row policies of moves on a replica; None if a record or a run may need them."""
+    if not tables.policies or read.record_znodes or read.lock:
+        return None
+    return TwinVerdict(TwinKind.POLICY_LEFT, reason=f"{tables.server}: {'; '.join(tables.policies)}")
+
+
+def _judge_pair(read: TwinShardRead, tables: TwinTables, first: TwinTables) -> TwinVerdict | None:
     problems = (
         (TwinKind.TWIN_ELSEWHERE, placement_problem(read.shard_path, tables, first)),
         (TwinKind.NOT_READY, readiness_problem(tables, len(read.pairs) + len(read.silent))),
         (TwinKind.TWIN_UNLIKE, definition_problem(tables, first)),
-        (TwinKind.POLICY_LEFT, "" if read.record_znodes or read.lock else left),
     )
     for kind, problem in problems:
         if problem:

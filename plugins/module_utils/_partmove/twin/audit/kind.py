@@ -176,7 +176,8 @@ _TEXTS = {
     TwinKind.POLICY_LEFT: Texts(
         "a reading table of the replica has the row policy of a move, and there is neither a record nor a"
         " run, so that rows may be hidden from readers",
-        "Run twin_move for a partition of the table, or the statement in the reason on the replica",
+        "Run the statement in the reason on the replica. As long as the names of the tables are not"
+        " exchanged, twin_move for a partition of the table removes the policy too",
     ),
     TwinKind.UNEVEN: Texts(
         "the replicas have different parts of the partition",

@@ -198,7 +198,9 @@ class TwinRun(ShardRun[TwinMoveContext, TwinReport]):
             self._defer(partition_ids, server_failed(error))
             return
         executed = self._report.statements if self._context.check_mode else None
-        readers = self._context.readers(shard, has_records=bool(self._recorded), executed=executed)
+        # Under the lease: a run that was killed since the first read may have left a record and a policy.
+        has_records = bool(self._records.partition_ids())
+        readers = self._context.readers(shard, has_records=has_records, executed=executed)
         try:
             self._move(shard._replace(readers=readers), partition_ids)
         finally:

@@ -58,6 +58,11 @@ def older_policy_name(tables: TwinTables) -> str:
     return f"{POLICY_PREFIX}{tables.hot.name}"
 
 
+def policy_names(shard_path: str, name: str) -> frozenset[str]:
+    """Return the names that policies of a pair may have. ``name``: the name for clients, without database."""
+    return frozenset({f"{POLICY_PREFIX}{shard_path}", f"{POLICY_PREFIX}{name}"})
+
+
 class CreatePolicy(NamedTuple):
     """Creates the row policy with a condition that hides nothing, if it does not exist."""
 

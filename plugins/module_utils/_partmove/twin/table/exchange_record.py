@@ -113,6 +113,12 @@ class ExchangeRecords:
         """Return the record; one without replicas if there is none, or one of the other side."""
         return self._of(self._stored())
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether the last exchange gave, or was to give, the name to the table at this side."""
+        stored = self._stored()
+        return stored is not None and parse_exchange(stored).side is self._side
+
     def update(self, lease: Lease, change: Callable[[ExchangeRecord], ExchangeRecord]) -> ExchangeRecord:
         """Change the record as it is now, and return the new record.
 

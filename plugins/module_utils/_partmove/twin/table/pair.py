@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from ...errors import PartMoveError
 from ...formats.inner_tables import INNER_REMEDY, inner_reason, is_inner
 from ...gates.gate import Refusal
 from ...gates.names import GateName
@@ -21,6 +22,7 @@ from ...text import count_of, first_few
 from ..move.gates import refuse_tables
 from ..move.tables import Side, TwinReplica, TwinTable, TwinTables
 from .exchange_record import ServerMoment
+from .left_policies import PolicyServers
 from .older_inserts import InsertsInProgress
 from .table_refused import TableRefused
 
@@ -56,6 +58,9 @@ class LocatedTables(NamedTuple):
     home: TwinTable
     away: TwinTable | None
     database_engine: str
+    elsewhere: str = ""
+    """Without a twin: a table in an auxiliary ensemble that has the name of the twin, or of the table whose
+    twin is named like this table; "" without any."""
 
     @property
     def pair(self) -> TablePair | None:
@@ -78,7 +83,7 @@ class TableName(NamedTuple):
         return f"{self.database}.{self.name}"
 
 
-class PairServers(Protocol):
+class PairServers(PolicyServers, Protocol):
     """Queries the servers of replicas about both tables, and exchanges names. Raises PartMoveError."""
 
     def find(self, shard_path: str, replica: TwinReplica) -> LocatedTables:
@@ -145,6 +150,34 @@ def locate_name(pair: TablePair, twin: str) -> TableName:
             "Set twin to the way twins are named, or RENAME the table that shall be the twin",
         )
     )
+
+
+def table_of_twin(name: str, twin: str) -> str | None:
+    """Return the name of the table whose twin has this name; None if it is not named as a twin.
+
+    >>> table_of_twin("hits_cold", "{table}_cold"), table_of_twin("_cold", "{table}_cold")
+    ('hits', None)
+    """
+    before, _table, after = twin.partition(TABLE)
+    original = name[len(before) : len(name) - len(after)]
+    return original if original and twin.replace(TABLE, original) == name else None
+
+
+def related_names(name: str, twin: str) -> list[str]:
+    """Return the names that the other table of a pair may have, if one table has this name."""
+    original = table_of_twin(name, twin)
+    return [twin.replace(TABLE, name), *([] if original is None else [original])]
+
+
+def named_tables(found: LocatedTables, twin: str) -> TwinTables:
+    """Return both tables of a replica as moves of partitions and row policies know them, by their names.
+
+    A missing twin is described by the name that it will have.
+    """
+    if found.pair is not None:
+        return as_twin_tables(found.pair, locate_name(found.pair, twin).at)
+    away = found.home._replace(name=twin.replace(TABLE, found.home.name))
+    return TwinTables(found.replica, found.server, found.home, away)
 
 
 def as_twin_tables(pair: TablePair, at: Side) -> TwinTables:
@@ -215,6 +248,18 @@ def refuse_pairs(shard_path: str, pairs: Sequence[TablePair], twin: str) -> Sequ
                 )
             )
     return names
+
+
+def refuse_unnamed(found: Sequence[LocatedTables], twin: str) -> None:
+    """Raise PartMoveError if a replica lacks the table that has the name on another replica."""
+    for each in found:
+        if each.pair is not None and locate_name(each.pair, twin).at is Side.COLD:
+            lacking = [other.server for other in found if other.away is None]
+            raise PartMoveError(
+                f"{first_few(lacking)} has no table at {each.pair.away.place}, which has the name on"
+                f" {each.server}",
+                remedy="Create it there as on the other replicas, and run again",
+            )
 
 
 def describe_difference(pairs: Sequence[TablePair], found: Sequence[PairContents]) -> str:

@@ -17,7 +17,7 @@ A missing answer never counts as an empty answer:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from ...errors import NoSuchTable, PartMoveError
@@ -28,7 +28,9 @@ from ...gates.names import GateName
 from ...tree.ports import ZnodeReader
 from ..move.servers import read_replicas
 from ..move.tables import Side, TwinReplica
-from .pair import TABLE, TableContents
+from ..readers.statements import policy_names
+from .departure import refuse_lacking
+from .pair import TABLE, TableContents, related_names
 from .table_refused import refusal_of
 
 
@@ -53,10 +55,14 @@ Place = tuple[str, str, str]
 
 
 class ServerTables(NamedTuple):
-    """All replicated tables of a server, by their places. ``server``: its name, for people."""
+    """All replicated tables of a server, by their places. ``server``: its name, for people.
+
+    policies: the names of all row policies of twin_move.
+    """
 
     server: str
     tables: Mapping[Place, PlacedTable]
+    policies: Collection[str] = ()
 
 
 class RootServers(Protocol):
@@ -83,6 +89,10 @@ class ReplicaTables(NamedTuple):
     """Database and name for clients."""
     at: Side
     """HOT if the table at home has the name."""
+    has_policy: bool = False
+    """Whether the server has a row policy of twin_move that, by its name, may hide rows of the tables."""
+    elsewhere: str = ""
+    """As in `LocatedTables`."""
 
     def on(self, side: Side) -> PlacedTable | None:
         """Return the table of the side; None for a missing twin."""
@@ -195,16 +205,32 @@ def _tables_of(
         return None
     away = answer.tables.get((*servers.place_of_twin(path), replica.name))
     tables = ReplicaTables(replica.name, answer.server, home, away, str(home), Side.HOT)
-    if away is None or _is_twin(away, home, twin):
-        return tables, None
+    if away is None:
+        return tables._replace(elsewhere=_elsewhere(answer, home, twin)), None
+    if _is_twin(away, home, twin):
+        return tables._replace(has_policy=_has_policy(answer, path, home)), None
     if _is_twin(home, away, twin):
-        return tables._replace(name=str(away), at=Side.COLD), None
+        has_policy = _has_policy(answer, path, away)
+        return tables._replace(name=str(away), at=Side.COLD, has_policy=has_policy), None
     return tables, Refusal(
         GateName.TWIN_ALIKE,
         f"{answer.server}: {away} is at the place of the twin of {home}, and neither is named as {twin} for"
         " the name of the other table",
         "Set twin to the way twins are named, or RENAME the table that shall be the twin",
     )
+
+
+def _has_policy(answer: ServerTables, path: str, named: PlacedTable) -> bool:
+    return not policy_names(path, named.name).isdisjoint(answer.policies)
+
+
+def _elsewhere(answer: ServerTables, home: PlacedTable, twin: str) -> str:
+    """Return a table in an auxiliary ensemble that belongs to the table at home by its name; "" without."""
+    names = related_names(home.name, twin)
+    for each in answer.tables.values():
+        if each.ensemble != DEFAULT_ENSEMBLE and each.database == home.database and each.name in names:
+            return f"{each} at {each.ensemble}:{each.path}"
+    return ""
 
 
 def _is_twin(table: PlacedTable, other: PlacedTable, twin: str) -> bool:
@@ -228,11 +254,7 @@ def _refuse_shard(path: str, replicas: Sequence[ReplicaTables], desired: Side) -
             )
     lacking = [each.server for each in replicas if each.away is None]
     if desired is Side.HOT and lacking and len(lacking) < len(replicas):
-        return Refusal(
-            GateName.TWIN_READY,
-            f"{lacking[0]} has no twin of {first.name} ({path}), and other replicas have one",
-            "Create it there with twin_table, and run again",
-        )
+        return refuse_lacking(path, first.name, lacking[0])
     return None
 
 

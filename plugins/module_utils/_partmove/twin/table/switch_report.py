@@ -50,18 +50,25 @@ class TableSwitchReport:
     """Partitions moved to the name, after the exchange."""
     final_counts: list[FinalCounts] = field(default_factory=list)
     differing: str = ""
-    """Which replicas had different parts at the end; empty if none had."""
+    """Which replicas had different parts at the end, for people; empty if none had. See `unfinished`."""
+    between: Sequence[str] = ()
+    """Partitions with a record at the end."""
+    never_left: bool = False
+    """Whether the table is to be at home and never left, so that no replica has a twin."""
 
     @property
     def is_finished(self) -> bool:
         """Whether no row is, or can still come, in the table without the name."""
-        return bool(self.final_counts) and not self.unfinished
+        return self.never_left or (bool(self.final_counts) and not self.unfinished)
 
     @property
     def unfinished(self) -> str:
-        """Why the move is not finished, for people; empty if it is, or if the end was not reached."""
-        if self.differing:
-            return self.differing
+        """Why the move is not finished, for people; empty if it is, or if the end was not reached.
+
+        Replicas may differ. The table without the name is only finished without a part on every replica, so
+        it has no difference. In the table with the name inserts and merges make differences all the time:
+        what one replica has, the ensemble of that table brings to the others, with no help of the old table.
+        """
         for each in self.final_counts:
             if each.older_inserts is None:
                 return f"{each.server} has not exchanged the names of {self.name}"
@@ -71,4 +78,7 @@ class TableSwitchReport:
             if each.without_name.parts:
                 left = count_of(each.without_name.parts, "part")
                 return f"the other table of {self.name} has {left} on {each.server}"
+        if self.between:
+            partitions = first_few(self.between)
+            return f"partition {partitions} of {self.shard_path} is between the two tables by its record"
         return ""

@@ -42,10 +42,7 @@ from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...journal.events import Event
 from ...lease.confirmation import confirm_lease
-from ...lease.lease import (
-    Lease,
-)
-from ...text import first_few
+from ...lease.lease import Lease
 from ..ledger.moves import close_ledger
 from ..move.partition import TwinOptions
 from ..move.record import Records, refuse_records
@@ -53,20 +50,25 @@ from ..move.report import TwinReport
 from ..move.run import TwinMoveContext, TwinRun
 from ..move.servers import read_replicas
 from ..move.tables import Side
+from .departure import require_never_left
 from .exchange_record import ReplicaExchange
 from .exchange_watch import ExchangeWatch
+from .left_policies import refuse_left_policies
 from .pair import (
     LocatedTables,
     PairContents,
     PairServers,
     TableName,
     TablePair,
+    as_twin_tables,
     describe_difference,
     locate_name,
+    named_tables,
     refuse_databases,
     refuse_hindrances,
     refuse_inner_tables,
     refuse_pairs,
+    refuse_unnamed,
 )
 from .switch_report import Exchanged, FinalCounts, TableSwitchReport
 from .table_refused import TableRefused
@@ -107,6 +109,7 @@ class TableSwitch:
         self._options = options
         self._path = report.shard_path
         self.report = report
+        self._records = Records(context.hot, context.leases.root, report.shard_path)
         self._watch = ExchangeWatch(context, servers, report.shard_path, names.desired)
         self._older: Mapping[str, Sequence[str]] = {}
         self._contents_before: dict[str, PairContents] = {}
@@ -115,7 +118,8 @@ class TableSwitch:
         """Find the tables; return whether every replica has both, so that no twin must be created.
 
         Returns False only if every replica that has both tables has the name at home, so that the missing
-        twins may be created. Raises PartMoveError if the names can never be exchanged.
+        twins may be created. On the way home it returns False only if the table never left: then the shard
+        is finished. Raises PartMoveError if the names can never be exchanged.
         """
         found = self._locate()
         refuse_inner_tables(found)
@@ -123,19 +127,21 @@ class TableSwitch:
         for each in found:
             self._servers.require_rights(each)
         pairs = [each.pair for each in found if each.pair is not None]
-        if len(pairs) == len(found):
+        has_all = len(pairs) == len(found)
+        if has_all:
             self.report.name = str(refuse_pairs(self._path, pairs, self._twin)[0])
-            return True
-        for pair in pairs:
-            if locate_name(pair, self._twin).at is Side.COLD:
-                lacking = [each.server for each in found if each.away is None]
-                raise PartMoveError(
-                    f"{first_few(lacking)} has no table at {pair.away.place}, which has the name on"
-                    f" {pair.server}",
-                    remedy="Create it there as on the other replicas, and run again",
+        else:
+            refuse_unnamed(found, self._twin)
+            self.report.name = str(found[0].home)
+            if self._desired is Side.HOT:
+                require_never_left(
+                    self._context.hot, self._context.leases.root, self._path, found, self._twin
                 )
-        self.report.name = str(found[0].home)
-        return False
+                self.report.never_left = True
+                return False
+        named = [named_tables(each, self._twin) for each in found]
+        refuse_left_policies(self._servers, named, self._records)
+        return has_all
 
     @property
     def has_desired_name(self) -> bool:
@@ -193,6 +199,7 @@ class TableSwitch:
             if attempt + 1 < _READS:
                 self._context.clock.sleep(_READ_AGAIN_SECONDS)
         self.report.final_counts = [self._counts_of(pair, both) for pair, both in zip(pairs, found)]
+        self.report.between = self._records.partition_ids()
 
     def _counts_of(self, pair: TablePair, both: PairContents) -> FinalCounts:
         at = locate_name(pair, self._twin).at
@@ -214,9 +221,12 @@ class TableSwitch:
 
     def _exchange_all(self, lease: Lease) -> None:
         """Exchange the names on each replica in turn."""
-        refuse_records(Records(self._context.hot, self._context.leases.root, self._path), self._path)
+        refuse_records(self._records, self._path)
         pairs = self._pairs()
-        self.report.name = str(refuse_pairs(self._path, pairs, self._twin)[0])
+        names = refuse_pairs(self._path, pairs, self._twin)
+        self.report.name = str(names[0])
+        named = [as_twin_tables(pair, name.at) for pair, name in zip(pairs, names)]
+        refuse_left_policies(self._servers, named, self._records)
         for pair in pairs:
             self._refuse_hindrances(pair, self._servers.hindrances(pair))
         self._contents_before = {each.replica.name: self._servers.contents(each) for each in pairs}
@@ -268,8 +278,7 @@ class TableSwitch:
         return [self._servers.find(self._path, each) for each in replicas]
 
     def _pairs(self) -> list[TablePair]:
-        found = self._locate()
-        return [self._pair_of(each) for each in found]
+        return [self._pair_of(each) for each in self._locate()]
 
     def _read_again(self, pair: TablePair) -> TablePair:
         """Return the pair in its current state."""

@@ -52,6 +52,8 @@ class FakeServer:
             raise self.error
         if "system.columns" in sql:
             return [[each] for each in self._columns]
+        if "system.row_policies" in sql:
+            return [["partmove_moving_/t/01/hits"]]
         if "system.parts" in sql:
             return [["db", "hits", "2", "30", "3", "abc", "700"]]
         if "engine_full" in sql:
@@ -77,6 +79,7 @@ def test_tables_are_found_by_their_places_with_their_parts() -> None:
         700,
     )
     assert (str(twin), twin.contents.parts, twin.partitions) == ("db.hits_cold", 0, 0)
+    assert found.policies == {"partmove_moving_/t/01/hits"}
 
 
 def test_names_that_are_exchanged_meanwhile_are_read_again() -> None:
@@ -110,4 +113,4 @@ def test_each_server_is_asked_once_also_if_it_fails() -> None:
     for _time in range(2):
         with pytest.raises(ServerAway):
             servers.placed_tables(PATH, TwinReplica("r1", ""))
-    assert (asked, silent.asked) == (5, 1)
+    assert (asked, silent.asked) == (6, 1)

@@ -263,6 +263,22 @@ def test_exchanged_names_are_reported_unless_all_replicas_exchanged() -> None:
     }
 
 
+def test_a_row_policy_of_a_table_that_was_exchanged_is_reported() -> None:
+    """No move needs it any more, and it hides rows of the table that has the name now."""
+    drop = "DROP ROW POLICY IF EXISTS p ON db.hits_all"
+    exchanged = [pair(each)._replace(cold=None, is_exchanged=True) for each in REPLICAS]
+    exchanged[1] = exchanged[1]._replace(policies=(drop,))
+    left = TwinVerdict(TwinKind.POLICY_LEFT, reason=f"server of r2: {drop}")
+    whole = shard_read(NONE, NONE, pairs=exchanged)._replace(partitions={})
+    assert judge(whole) == {
+        (NO_PARTITION, ALL_REPLICAS): TwinVerdict(TwinKind.EXCHANGED),
+        (NO_PARTITION, "r2"): left,
+    }
+    half = shard_read(NONE, NONE, pairs=[pair("r1"), exchanged[1]])._replace(partitions={})
+    assert judge(half) == {(NO_PARTITION, "r2"): left}
+    assert (NO_PARTITION, "r2") not in judge(whole._replace(lock="a run"))
+
+
 def test_stopped_merges_are_mentioned_in_the_reason() -> None:
     verdict = the(shard_read(TWO, CLONES, record()._replace(merges_stopped=True)))
     assert verdict.kind is TwinKind.CLONED

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -26,8 +26,15 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinReplica,
     TwinTables,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.prepare import (
+    ReadersOptions,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.recorded_readers import (
+    OpenRecordedReaders,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import zip_strict
 from support.memory.interleaving import Died, Script
+from support.memory.readers import MemoryReaderServers
 from support.memory.twins import DAY, PATH, TwinBench, Twins
 
 
@@ -65,6 +72,53 @@ def test_what_stays_in_hot_is_counted_after_a_move(bench: TwinBench) -> None:
     found = bench.run(Side.COLD).hot_znodes
     assert found is not None
     assert found == count_hot_znodes(bench.hot.open(), PATH, ["r1", "r2"])
+
+
+class DyingAt(Script):
+    """Lets a run take so many steps."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self._left = steps
+
+    def step(self, operation: str) -> int:
+        """Take a step, or die."""
+        self._left -= 1
+        if self._left < 0:
+            raise Died
+        return super().step(operation)
+
+
+def was_killed(bench: TwinBench, steps: int) -> bool:
+    """Let another run take so many steps after the first read of a run; return whether it died."""
+    died: list[bool] = []
+
+    @contextmanager
+    def slots(*_of: object) -> Iterator[None]:
+        yield
+        if not died:
+            died.append(False)
+            with suppress(Died):
+                died[0] = True
+                bench.run(Side.COLD, DyingAt(steps))
+                died[0] = False
+            bench.servers.script = Script()
+
+    bench.slots = slots
+    bench.run(Side.COLD)
+    return died[0]
+
+
+def test_a_run_removes_the_policy_of_a_run_that_was_killed_before_its_lease() -> None:
+    """The record was written after this run had read that there is none."""
+    for steps in range(1000):
+        bench, servers = TwinBench(Twins(("a",), ("b", "c"))), MemoryReaderServers()
+        bench.readers = OpenRecordedReaders(servers, ReadersOptions())
+        died = was_killed(bench, steps)
+        assert (bench.records, servers.policies) == ({}, {}), steps
+        if not died:
+            break
+    assert steps > 20
 
 
 def test_a_partition_that_another_run_works_on_is_deferred(bench: TwinBench) -> None:

@@ -47,6 +47,16 @@ def test_a_record_is_what_was_written(bench: PairBench) -> None:
     assert records(bench).read() == ExchangeRecord(Side.COLD, {"r2": settled})
 
 
+@pytest.mark.parametrize("side", Side)
+def test_the_side_of_the_last_exchange_is_known(side: Side) -> None:
+    bench = PairBench(("a",))
+    assert not ExchangeRecords(bench.hot.open(), "/partmove", PATH, side).is_stored
+    bench.move(side.other)
+    bench.move(side)
+    assert ExchangeRecords(bench.hot.open(), "/partmove", PATH, side).is_stored
+    assert not ExchangeRecords(bench.hot.open(), "/partmove", PATH, side.other).is_stored
+
+
 def test_a_record_of_the_other_side_says_nothing(bench: PairBench) -> None:
     lease = bench.leases().acquire(PATH)
     ExchangeRecords(bench.session, ROOT, PATH, Side.COLD).update(

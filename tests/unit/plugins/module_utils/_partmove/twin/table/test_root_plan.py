@@ -23,10 +23,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table
     Volume,
     in_order,
     is_finished,
+    refuse_lost_sight,
     shards_to_move,
     steps_of,
     volume_to_move,
 )
+from support.memory.pairs import TWIN
 from support.memory.roots import ROOT, ModelRoot, contents
 
 PATH = "/t/01/hits"
@@ -71,10 +73,20 @@ def test_a_replica_with_a_part_in_the_other_table_is_not_finished(root: ModelRoo
     assert not finished(root)
 
 
-def test_a_replica_with_other_parts_is_not_finished(root: ModelRoot) -> None:
+def test_other_parts_of_the_table_with_the_name_do_not_matter(root: ModelRoot) -> None:
+    """Inserts and merges make such differences all the time, and the old table is empty anyway."""
     moved(root)
     place = ("cold", f"{PATH}_cold", "1b")
     root.shown["1b"][place] = root.shown["1b"][place]._replace(contents=contents(2, "other"))
+    assert finished(root)
+
+
+@pytest.mark.parametrize("policy", [f"partmove_moving_{PATH}", "partmove_moving_hits"])
+def test_a_table_with_rows_that_a_policy_may_hide_is_not_finished(root: ModelRoot, policy: str) -> None:
+    moved(root)
+    root.policies = {"1b": ["partmove_moving_/t/02/hits", "partmove_moving_hits_cold"]}
+    assert finished(root)
+    root.policies["1b"].append(policy)
     assert not finished(root)
 
 
@@ -90,6 +102,31 @@ def test_a_table_that_never_left_is_finished_on_the_way_back(root: ModelRoot) ->
     assert shards_to_move(root.table(Side.HOT), Side.HOT) == []
     assert shards_to_move(root.table(), Side.COLD) == [PATH]
     assert not finished(root)
+
+
+def lost_sight(root: ModelRoot) -> str:
+    refusal = refuse_lost_sight(root.hot.open(), ROOT, root.table(Side.HOT), TWIN)
+    return "" if refusal is None else refusal.reason
+
+
+def test_a_table_with_its_twin_at_another_place_did_leave(root: ModelRoot) -> None:
+    """The rollback of a move to another ensemble than the one of the options."""
+    root.add(PATH, ["1a"], "hits_cold", parts=0)
+    assert "it is named as the twin of db.hits" in lost_sight(root)
+    root.show("keeper", f"{PATH}_cold", "1a", "hits", 7)
+    assert f"db.hits at keeper:{PATH}_cold may be the other table" in lost_sight(root)
+
+
+def test_a_twin_at_another_place_before_the_exchange_counts(root: ModelRoot) -> None:
+    root.add(PATH, ["1a"])
+    assert not lost_sight(root)
+    root.show("keeper", f"{PATH}_cold", "1a", "hits_cold", 7)
+    assert f"db.hits_cold at keeper:{PATH}_cold may be the other table" in lost_sight(root)
+
+
+def test_a_table_whose_twin_is_seen_did_not_get_lost(root: ModelRoot) -> None:
+    moved(root)
+    assert not lost_sight(root)
 
 
 def test_split_tables_come_first_and_then_small_ones(root: ModelRoot) -> None:
@@ -119,6 +156,8 @@ def test_the_steps_are_those_of_the_run(root: ModelRoot) -> None:
         "exchange the names on 2 replicas",
         *ends,
     ]
+    # A table that never left needs no twin on its way home.
+    assert steps_of(root.table(Side.HOT), Side.HOT) == ends
 
 
 def test_a_table_whose_exchange_has_begun_moves_after_it(root: ModelRoot) -> None:

@@ -39,8 +39,22 @@ def test_what_keeps_a_move_from_being_finished(fields: dict[str, object], reason
     assert (report(**fields).is_finished, report(**fields).unfinished) == (False, reason)
 
 
-def test_different_replicas_and_a_run_without_an_end_are_not_finished() -> None:
+def test_different_parts_of_the_table_with_the_name_do_not_matter() -> None:
+    """Inserts and merges make such differences all the time, and the old table is empty anyway."""
     whole = report()
     whole.differing = "they differ"
-    assert (whole.is_finished, whole.unfinished) == (False, "they differ")
+    assert (whole.is_finished, whole.unfinished) == (True, "")
+
+
+def test_a_partition_between_the_tables_and_a_run_without_an_end_are_not_finished() -> None:
+    whole = report()
+    whole.between = ["20240101"]
+    assert (whole.is_finished, whole.unfinished) == (
+        False,
+        "partition 20240101 of /t is between the two tables by its record",
+    )
     assert not TableSwitchReport("/t").is_finished
+
+
+def test_a_table_that_never_left_is_finished_at_home() -> None:
+    assert TableSwitchReport("/t", never_left=True).is_finished

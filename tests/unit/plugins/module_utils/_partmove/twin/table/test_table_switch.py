@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import quote
 
 import pytest
 
@@ -16,6 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.exchange_record import (
     ServerMoment,
@@ -188,6 +190,26 @@ def test_the_run_waits_for_lagging_replicas_and_then_reports_them(bench: PairBen
     bench.pairs.uneven_looks = 1000
     report = bench.move(Side.COLD)
     assert report.differing.startswith("db.hits_cold has 0 parts")
+
+
+def test_a_table_that_never_comes_to_rest_is_finished(bench: PairBench) -> None:
+    """Steady inserts and merges let no look find the same parts on all replicas."""
+    bench.move(Side.COLD)
+    bench.pairs.uneven_looks = 1000
+    report = bench.move(Side.HOT)
+    assert report.differing.startswith("db.hits has 2 parts")
+    assert (report.is_finished, report.unfinished) == (True, "")
+
+
+def test_a_record_that_stays_keeps_the_move_unfinished(bench: PairBench) -> None:
+    whole = bench.whole(Side.COLD)
+    assert whole.find_tables()
+    whole.exchange()
+    whole.await_older_inserts(0)
+    ensure_path(bench.hot.open(), f"/partmove/twins/{quote(PATH, safe='')}/{DAY}")
+    bench.twins.tables[Side.HOT].parts.clear()
+    whole.record_final_counts()
+    assert whole.report.unfinished == f"partition {DAY} of {PATH} is between the two tables by its record"
 
 
 def test_earlier_contents_are_reported(bench: PairBench) -> None:
