@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 _VARIANT = {"allow_experimental_variant_type": 1, "allow_suspicious_variant_types": 1}
 _SECRET = "encrypt('aes-128-ecb', 'x', '1234567890123456')"
-_MANY_COLUMNS = ", ".join(f"c{number:04}_{'x' * 90} String DEFAULT 'v'" for number in range(2600))
+_MANY_COLUMNS = ", ".join(f"c{number:04}_{'x' * 190} String DEFAULT 'v'" for number in range(1350))
+"""More text than a server reads by default."""
 
 ODD: Mapping[str, tuple[str, Mapping[str, int]]] = {
     "old syntax": (
