@@ -318,7 +318,8 @@ def test_a_way_home_needs_the_place_of_the_twin(place: Place) -> None:
         assert lost["failed"], (state, lost)
         assert "Give ensemble, path and twin as in the move" in lost["msg"]
         assert (lost["changed"], lost["finished"]) == (False, False), lost
-        assert place.call(state)["finished"]
+        done = place.call(state)
+        assert done["finished"], done
         assert place.is_at("cold" if state == "cold" else "default")
     lost = place.call("hot", path="{path}_elsewhere")
     assert "may be the other table of the pair" in lost["msg"], lost

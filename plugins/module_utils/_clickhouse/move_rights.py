@@ -29,7 +29,6 @@ _READ = (
     "parts",
     "processes",
     "replication_queue",
-    "row_policies",
 )
 """Tables of the database ``system`` that a move reads; a version may lack some of them."""
 

@@ -27,7 +27,6 @@ from .inserts_in_progress import read_inserts, read_moment, read_queued
 from .ledger_servers import HttpLedgerServers
 from .move_rights import require_rights
 from .options import ClickHouseOptions
-from .permission import permitted
 from .reader_servers import known_policies
 from .twin_activity import statements_in_progress
 from .twin_creation import TwinPlace
@@ -136,9 +135,7 @@ class HttpPairServers(HttpLedgerServers):
 
     def left_policies(self, tables: TwinTables) -> Sequence[LeftPolicy]:
         """Implement `PolicyServers.left_policies`."""
-        client = self._client_of(tables)
-        with permitted():
-            return known_policies(client, tables)
+        return known_policies(self._client_of(tables), tables)
 
     def _contents_of(self, pair: TablePair, table: TwinTable) -> TableContents:
         ((rows, parts, digest),) = self._of(pair).rows(

@@ -47,6 +47,16 @@ def reading_tables(client: ClickHouseClient, tables: TwinTables) -> tuple[Readin
     return tuple(sorted(each.table for each in _matching(client, _merges(client), tables)))
 
 
+def reads_any(client: ClickHouseClient, tables: TwinTables) -> bool:
+    """Return whether a table of the engine Merge reads one of the two tables. Raises as `reading_tables`."""
+    conditions = [
+        f"{each.reads(table.database, table.name)}"
+        for each in _merges(client)
+        for table in (tables.hot, tables.cold)
+    ]
+    return any(_met(client, conditions))
+
+
 def reading_problem(client: ClickHouseClient, tables: TwinTables) -> str:
     """Return why a row policy on a reading table would not mean what a move needs; "" if it would.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .._partmove.errors import PartMoveError
+from .._partmove.errors import NotPermitted, PartMoveError
 from .._partmove.formats.sql import literal
 from .._partmove.twin.move.tables import TwinReplica
 from .._partmove.twin.readers.statements import POLICY_PREFIX
@@ -94,13 +94,16 @@ def _placed(
     return ServerTables(client.label, tables, _read_policies(client))
 
 
-def _read_policies(client: ClickHouseClient) -> frozenset[str]:
-    """Return the names of the row policies of twin_move. Raises NotPermitted if the user may not see them."""
-    with permitted():
-        rows = client.rows(
-            "SELECT short_name FROM system.row_policies"
-            f" WHERE startsWith(short_name, {literal(POLICY_PREFIX)})"
-        )
+def _read_policies(client: ClickHouseClient) -> frozenset[str] | None:
+    """Return the names of the row policies of twin_move; None if the user may not see them."""
+    try:
+        with permitted():
+            rows = client.rows(
+                "SELECT short_name FROM system.row_policies"
+                f" WHERE startsWith(short_name, {literal(POLICY_PREFIX)})"
+            )
+    except NotPermitted:
+        return None
     return frozenset(str(name) for (name,) in rows)
 
 

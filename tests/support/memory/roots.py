@@ -44,6 +44,8 @@ class ModelRoot:
         """Replicas whose servers do not answer."""
         self.policies: dict[str, list[str]] = {}
         """Replica → names of row policies of twin_move on its server."""
+        self.blind: set[str] = set()
+        """Replicas whose server does not show row policies to the user."""
         self.paths: list[str] = []
 
     def register(self, path: str, *replicas: str) -> None:
@@ -90,9 +92,8 @@ class ModelRoot:
         del shard_path
         if replica.name in self.silent:
             raise ServerAway(f"{replica.name} cannot be reached", remedy="Start it")
-        return ServerTables(
-            replica.name, self.shown[replica.name], frozenset(self.policies.get(replica.name, ()))
-        )
+        policies = None if replica.name in self.blind else self.policies.get(replica.name, ())
+        return ServerTables(replica.name, self.shown[replica.name], policies)
 
     def place_of_twin(self, shard_path: str) -> tuple[str, str]:
         """As RootServers says."""

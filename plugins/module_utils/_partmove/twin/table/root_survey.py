@@ -57,12 +57,12 @@ Place = tuple[str, str, str]
 class ServerTables(NamedTuple):
     """All replicated tables of a server, by their places. ``server``: its name, for people.
 
-    policies: the names of all row policies of twin_move.
+    policies: the names of all row policies of twin_move; None if the user may not see them.
     """
 
     server: str
     tables: Mapping[Place, PlacedTable]
-    policies: Collection[str] = ()
+    policies: Collection[str] | None = None
 
 
 class RootServers(Protocol):
@@ -90,7 +90,7 @@ class ReplicaTables(NamedTuple):
     at: Side
     """HOT if the table at home has the name."""
     has_policy: bool = False
-    """Whether the server has a row policy of twin_move that, by its name, may hide rows of the tables."""
+    """Whether the server may have a row policy of twin_move that, by its name, hides rows of the tables."""
     elsewhere: str = ""
     """As in `LocatedTables`."""
 
@@ -221,7 +221,7 @@ def _tables_of(
 
 
 def _has_policy(answer: ServerTables, path: str, named: PlacedTable) -> bool:
-    return not policy_names(path, named.name).isdisjoint(answer.policies)
+    return answer.policies is None or not policy_names(path, named.name).isdisjoint(answer.policies)
 
 
 def _elsewhere(answer: ServerTables, home: PlacedTable, twin: str) -> str:

@@ -10,7 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import ClickHouseClient
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import (
+    ClickHouseClient,
+    QueryRefused,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.reader_servers import known_policies
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NotPermitted
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.readers.statements import (
@@ -29,18 +32,26 @@ class FakeServer:
 
     label = "ch1"
 
-    def __init__(self, *policies: str, right: str = "SHOW TABLES ON db.*") -> None:
+    def __init__(
+        self, *policies: str, right: str = "SHOW TABLES ON db.*", denied: bool = False, reading: bool = False
+    ) -> None:
         self._policies = policies
         self._right = right
+        self._denied = denied
+        self._reading = reading
 
     def rows(self, sql: str) -> list[list[Any]]:
         """Return the rows of a query."""
         if "row_policies" in sql:
+            if self._denied:
+                raise QueryRefused("ch1", 497, "Not enough privileges")
             return [[each, "db", "hits_all"] for each in self._policies]
         if "SHOW GRANTS" in sql:
             return [[f"GRANT {self._right} TO ops"]]
-        assert "engine = 'Merge'" in sql
-        return []
+        if "engine = 'Merge'" in sql:
+            return [["db", "hits_all", "Merge('db', '^hits$')"]] if self._reading else []
+        assert sql.startswith("SELECT [")
+        return [[["1", "0"]]]
 
 
 def known(server: FakeServer) -> tuple[LeftPolicy, ...]:
@@ -50,6 +61,14 @@ def known(server: FakeServer) -> tuple[LeftPolicy, ...]:
 def test_the_policies_of_the_shard_path_need_no_other_right() -> None:
     assert known(FakeServer()) == ()
     assert known(FakeServer(NAME)) == (LeftPolicy(NAME, ReadingTable("db", "hits_all")),)
+
+
+def test_without_the_right_nothing_may_read_the_tables() -> None:
+    """A policy is on a table that reads them, and hides nothing without one."""
+    assert known(FakeServer(denied=True, right="SHOW ON *.*")) == ()
+    for blind in (FakeServer(denied=True), FakeServer(denied=True, right="SHOW ON *.*", reading=True)):
+        with pytest.raises(NotPermitted, match="Not enough privileges"):
+            known(blind)
 
 
 def test_an_older_policy_on_a_table_that_the_user_may_not_see_is_unknown() -> None:

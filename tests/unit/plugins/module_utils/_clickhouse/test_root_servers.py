@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import QueryRefused
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_table import TwinClients
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.root_servers import HttpRootServers
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_creation import TwinPlace
@@ -36,6 +37,8 @@ class FakeServer:
         self._reads = list(reads)
         self._columns = columns
         self.asked = 0
+        self.denied = False
+        """Whether the user may not see row policies."""
         self.error: PartMoveError | None = None
 
     @property
@@ -53,6 +56,8 @@ class FakeServer:
         if "system.columns" in sql:
             return [[each] for each in self._columns]
         if "system.row_policies" in sql:
+            if self.denied:
+                raise QueryRefused("ch1", 497, "Not enough privileges")
             return [["partmove_moving_/t/01/hits"]]
         if "system.parts" in sql:
             return [["db", "hits", "2", "30", "3", "abc", "700"]]
@@ -98,6 +103,12 @@ def test_names_that_keep_changing_are_refused() -> None:
 def test_a_version_that_does_not_report_ensembles_has_them_in_the_engine() -> None:
     found = read(FakeServer([["db", "hits", "", PATH, "r1"]], columns=("replica_name",)))
     assert list(found.tables) == [("cold", PATH, "r1")]
+
+
+def test_policies_that_the_user_may_not_see_are_unknown() -> None:
+    server = FakeServer([HITS, TWIN])
+    server.denied = True
+    assert read(server).policies is None
 
 
 def test_each_server_is_asked_once_also_if_it_fails() -> None:

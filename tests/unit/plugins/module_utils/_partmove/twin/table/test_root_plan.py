@@ -90,6 +90,12 @@ def test_a_table_with_rows_that_a_policy_may_hide_is_not_finished(root: ModelRoo
     assert not finished(root)
 
 
+def test_policies_that_the_user_may_not_see_are_not_taken_for_none(root: ModelRoot) -> None:
+    moved(root)
+    root.blind = {"1b"}
+    assert not finished(root)
+
+
 def test_a_partition_between_the_tables_is_not_finished(root: ModelRoot) -> None:
     moved(root)
     ensure_path(root.hot.open(), f"{ROOT}/twins/%2Ft%2F01%2Fhits/20240101")
