@@ -203,6 +203,22 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
     "integration/roles/partition_classify/zookeeper_files/test_situations.py": {
         "test_what_is_read_is_what_zookeeper_restores": Share(_RELEASES, stay=("3.9.5",)),
     },
+    "integration/roles/zookeeper/test_check_data.py": {
+        "test_members_join_only_if_no_data_can_be_lost": Share(
+            "a host of a play for each member of each case",
+            stay=(
+                "new",
+                "one-to-two",
+                "two-to-three",
+                "one-to-three",
+                "down",
+                "left-out",
+                "foreign",
+                "votes",
+                "left",
+            ),
+        ),
+    },
     "integration/roles/partmove_guard/test_role_twin.py": {
         "test_what_is_installed_finishes_moves": Share(f"{_ELSEWHERE} test_role.py runs what is installed"),
     },
