@@ -315,6 +315,7 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
     },
     "integration/test_twin_repair.py": {
         "test_killed_repair_is_continued": Share(_KILLS, 4),
+        "test_rows_of_odd_tables_come_into_the_twin_through_a_scratch_table": Share(_EACH_CASE, 6),
         "test_partition_of_unknown_state_ends_with_every_row_once": Share(_EACH_CASE, 3),
         "test_record_of_a_killed_run_is_finished": Share(_KILLS, 2),
         "test_eight_partitions_after_killed_runs_inserts_and_merges_end_with_every_row_once": Share(
