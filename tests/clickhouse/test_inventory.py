@@ -89,8 +89,8 @@ def test_the_cache_answers_until_it_is_flushed(clickhouse: str, tmp_path: Path) 
     flushed = run_inventory(tmp_path, cached, "--flush-cache", SOME_PASSWORD="")
 
     assert again.inventory == first.inventory
-    assert other_cluster.hosts("another_shard_1") == ["127.0.0.1"]
-    for run in (other_server, flushed):
+    # Clusters that are not selected are not read, so each selection has answers of its own.
+    for run in (other_cluster, other_server, flushed):
         assert run.status != 0
         assert "cannot be reached: Connection refused" in " ".join(run.output.split())
     files = [path.read_text() for path in (tmp_path / "cache").iterdir()]
