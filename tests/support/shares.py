@@ -208,6 +208,8 @@ _SERVERS: Mapping[str, Mapping[str, Share]] = {
             "a host of a play for each member of each case",
             stay=(
                 "new",
+                "just-made",
+                "emptied",
                 "one-to-two",
                 "two-to-three",
                 "one-to-three",

@@ -56,6 +56,15 @@ class Case(NamedTuple):
 CASES = {
     "new": Case((EMPTY, EMPTY, EMPTY_STARTED)),
     "same": Case((LEADER, FOLLOWER, DOWN)),
+    "just-made": Case((Host(FOLLOWED, "leader"), Host(STARTED, "follower"), Host(STARTED, "follower"))),
+    "emptied": Case(
+        (DOWN, Host(STARTED, "leader"), Host(STARTED, "follower")),
+        "emptied-1 has data and does not serve, and emptied-2, emptied-3 serve without any file of znodes",
+    ),
+    "one-beside-two": Case(
+        (ALONE, Host(STARTED, "leader"), Host(STARTED, "follower")),
+        "one-beside-two-1 is an ensemble by itself, and more hosts of zookeeper_members have data",
+    ),
     "same-in-part": Case((LEADER, FOLLOWER), left_out=1),
     "one-to-two": Case((ALONE, EMPTY)),
     "one-to-two-again": Case((ALONE, EMPTY_STARTED)),
