@@ -18,7 +18,7 @@ from .._partmove.lease.lease import (
     LeaseKeeper,
 )
 from .._partmove.shard.location import Location
-from .._partmove.text import first_few, parse_duration
+from .._partmove.text import count_of, first_few, parse_duration
 from .._partmove.tree.ports import Clock, ZnodeStore
 from .merge_table import MergeTable, Replica
 from .merges_file import Merge, requested_merges
@@ -56,7 +56,7 @@ class PartitionMerge:
         if not self._failed:
             return self._stopped
         (merge, error), *others = self._failed.items()
-        more = f" ({len(others)} others failed too)" if others else ""
+        more = f" ({count_of(len(others), 'other')} failed too)" if others else ""
         failed = f"Partition {merge.partition} of {merge.shard_path}{more}: {error}"
         return f"{failed} {self._stopped}".rstrip()
 

@@ -112,7 +112,7 @@ def test_a_table_that_cannot_be_read_ends_its_own_merges_alone(check_mode: bool)
     assert result["merged"] == [{"shard_path": SECOND, "partition": DAY}]
     assert [each["partition"] for each in result["failed_partitions"]] == [DAY, OTHER]
     assert result["left"] == 0
-    assert task.failure.startswith(f"Partition {DAY} of {PATH} (1 others failed too): ")
+    assert task.failure.startswith(f"Partition {DAY} of {PATH} (1 other failed too): ")
 
 
 def merge(*shard_paths: str, check_mode: bool = True) -> dict[str, Any]:
